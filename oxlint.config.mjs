@@ -12,7 +12,7 @@ const wrappers = {
   'server/operations/metrics.ts': ['prom-client'],
   'storage/duckdb/*.ts': ['@duckdb/node-api'],
   'storage/log/connection.ts': ['@nats-io/transport-node'],
-  'storage/log/{jetstream,jetstream-errors,log-reader,parts,reports}.ts': [
+  'storage/log/{jetstream,jetstream-errors,log-reader,parts,presence}.ts': [
     '@nats-io/jetstream',
     '@nats-io/transport-node',
   ],

@@ -134,7 +134,7 @@ function natsServers(text: string, from: string): readonly string[] {
   throw new UsageError(`${from}: expected all servers as tls://host:port, or none`);
 }
 
-function nodeName(text: string, from: string): string {
+export function nodeName(text: string, from: string): string {
   if (NODE_NAME.test(text)) return text;
   throw new UsageError(`${from}: expected 1 to 64 of A-Z, a-z, 0-9, - and _, not '${text}'`);
 }

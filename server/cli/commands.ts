@@ -42,7 +42,6 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   queue: 'lists the tokens that wait for data',
   'cluster status': 'lists the nodes of a cluster',
   'cluster trim': "frees old entries of a cluster's log",
-  'cluster forget': 'forgets a node that no longer answers',
   'cluster leave': 'turns a stopped node into a single server',
   demo: 'fills a data directory with a simulated market',
   completion: 'prints a script with which a shell completes commands and flags',

@@ -1,8 +1,7 @@
 /** What operators ask of a cluster: the state of its nodes, the removal of old entries. */
 import { InputError, messageOf, StoreUnavailableError } from '../errors.js';
 import type { JetStreamLog, LogState } from './jetstream.js';
-import { answeringNodes, type NodeStatus } from './presence.js';
-import type { NodeReport } from './reports.js';
+import { answeringNodes, type NodeStatus, type SilentNode, silentNodes } from './presence.js';
 
 const CONNECT_MS = 5000;
 
@@ -15,12 +14,6 @@ export interface ClusterStatus {
   nodes: NodeStatus[];
   /** Nodes that reported earlier and did not answer, sorted by name; none if JetStream cannot say. */
   silent: SilentNode[];
-}
-
-interface SilentNode extends NodeReport {
-  node: string;
-  /** When it made this report, in epoch seconds of JetStream's clock. */
-  sinceS: number;
 }
 
 const NO_LOG = 'there is no log: no node has made one yet';
@@ -46,15 +39,6 @@ export async function clusterStatus(log: JetStreamLog): Promise<ClusterStatus> {
   }
 }
 
-/** @throws StoreUnavailableError that says what JetStream failed to do, in place of the library's errors */
-async function change<T>(failure: string, requests: () => Promise<T>): Promise<T> {
-  try {
-    return await requests();
-  } catch (error) {
-    throw new StoreUnavailableError(`JetStream ${failure}: ${messageOf(error)}; try again`);
-  }
-}
-
 /** Like clusterStatus(). @throws StoreUnavailableError also if JetStream cannot say what the log holds */
 async function knownStatus(log: JetStreamLog): Promise<ClusterStatus> {
   const status = await clusterStatus(log);
@@ -62,49 +46,42 @@ async function knownStatus(log: JetStreamLog): Promise<ClusterStatus> {
   return status;
 }
 
-async function silentNodes(
-  log: JetStreamLog,
-  answering: readonly NodeStatus[],
-): Promise<SilentNode[]> {
-  const names = new Set(answering.map(({ node }) => node));
-  return (await log.reports.all())
-    .filter(({ node }) => !names.has(node))
-    .map(({ node, report, timeMs }) => ({ node, ...report, sinceS: Math.floor(timeMs / 1000) }))
-    .sort((a, b) => (a.node < b.node ? -1 : 1));
-}
-
-/**
- * Removes a silent node from the list of nodes.
- * @throws InputError if it answers or is unknown | StoreUnavailableError
- */
-export async function forgetNode(log: JetStreamLog, name: string): Promise<void> {
-  const { nodes, silent } = await knownStatus(log);
-  if (nodes.some(({ node }) => node === name)) {
-    throw new InputError(`node ${name} answers: stop it first`);
-  }
-  if (!silent.some(({ node }) => node === name)) {
-    const known = silent.map(({ node }) => node).join(', ') || 'none';
-    throw new InputError(`there is no silent node ${name}; silent nodes: ${known}`);
-  }
-  await change(`did not forget node ${name}`, () => log.reports.forget(name));
-}
-
 /**
  * Removes the entries up to a position, with their large bundles; it stops before the parts of a bundle whose entry comes
  * later.
+ * @param without silent nodes that may lose entries which they lack
  * @returns the position after which the log begins, and how many positions were freed
- * @throws InputError if a node that answers, or the log itself, has not reached the position | StoreUnavailableError
+ * @throws InputError if the log, or a node other than those, has not reached the position | StoreUnavailableError
  */
 export async function trimLog(
   log: JetStreamLog,
   to: number,
+  without: readonly string[] = [],
 ): Promise<{ to: number; freed: number }> {
-  const { log: state, nodes } = await knownStatus(log);
+  const { log: state, nodes, silent } = await knownStatus(log);
   if (state === null) throw new InputError(NO_LOG);
   if (to > state.last) throw new InputError(`--to: the log ends at position ${state.last}`);
+  const stray = without.find((name) => !silent.some(({ node }) => node === name));
+  if (stray !== undefined) {
+    const names = silent.map(({ node }) => node).join(', ') || 'none';
+    throw new InputError(`--without: there is no silent node ${stray}; silent nodes: ${names}`);
+  }
   const behind = nodes.find(({ position }) => position < to);
   if (behind !== undefined) {
     throw new InputError(`--to: node ${behind.node} is only at position ${behind.position}`);
   }
-  return change('did not free all entries', () => log.trim(to));
+  const lacking = silent.find(({ node, position }) => position < to && !without.includes(node));
+  if (lacking !== undefined) {
+    const { node, position } = lacking;
+    throw new InputError(
+      `--to: node ${node} does not answer, and was only at position ${position}: start it, or add --without ${node}, and it needs a newer backup if it comes back`,
+    );
+  }
+  try {
+    return await log.trim(to);
+  } catch (error) {
+    throw new StoreUnavailableError(
+      `JetStream did not free all entries: ${messageOf(error)}; try again`,
+    );
+  }
 }

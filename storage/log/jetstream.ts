@@ -24,7 +24,6 @@ import { isNoResponders, NO_STREAM, nullWith, WRONG_LAST_SEQUENCE } from './jets
 import { type LogMessage, LogReader } from './log-reader.js';
 import { KEYS_SUBJECT } from './entry.js';
 import { firstOf, headersOf, type Parts, PART_SUBJECTS, sendParts, trimmableTo } from './parts.js';
-import { NodeReports } from './reports.js';
 
 const STREAM = 'FATHOM';
 /** Subjects of entries. */
@@ -89,7 +88,6 @@ interface Opened {
 }
 
 export class JetStreamLog {
-  readonly reports = new NodeReports(() => this.openReports());
   private readonly link: NatsLink;
   private opened: Opened | null = null;
   private readonly reader = new LogReader(
@@ -332,15 +330,8 @@ export class JetStreamLog {
     await this.link.close();
   }
 
-  /** For the stream of reports, which has as many copies as the log. */
-  private async openReports(): Promise<Opened & { copies: () => Promise<number> }> {
-    const opened = await this.open();
-    const copies = async (): Promise<number> =>
-      (await opened.manager.streams.info(STREAM)).config.num_replicas;
-    return { ...opened, copies };
-  }
-
-  private async open(): Promise<Opened> {
+  /** JetStream, for what nodes keep there beside the log. @throws LogUnreachableError */
+  async open(): Promise<Opened> {
     if (this.opened !== null) return this.opened;
     await this.connected(ATTEMPT_MS);
     const connection = await this.link.connecting;

@@ -1,10 +1,24 @@
-/** What a node states about itself: its status to any node that asks, and reports kept by JetStream. */
+/** What the nodes of a cluster say about themselves: now, to anyone who asks, and last, which JetStream keeps. */
 import { randomUUID } from 'node:crypto';
-import { isoOf } from '../../compute/time.js';
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { pack, unpackOrNull } from '../../compute/messagepack.js';
+import { DAY_MS, isoOf } from '../../compute/time.js';
 import type { JetStreamLog } from './jetstream.js';
-import type { NodeReport } from './reports.js';
+import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 
-const STATUS_TOPIC = 'status';
+const TOPIC = 'status';
+const STREAM = 'FATHOM_NODES';
+const SUBJECTS = 'fathom-nodes.known.';
+/** Nodes known at once. The one that has been silent longest is forgotten first. */
+const MAX_KNOWN = 256;
+/** A node that has been silent for this long is forgotten. */
+const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 /** Clocks that differ by more than this disagree. */
 const MAX_CLOCK_DIFFERENCE_S = 60;
 
@@ -31,6 +45,12 @@ export interface NodeStatus extends FollowingState {
   joined: number | null;
 }
 
+/** The last report of a node that does not answer. */
+export interface SilentNode extends NodeStatus {
+  /** When JetStream got it, in epoch seconds of its server's clock. */
+  sinceS: number;
+}
+
 export class Presence {
   private readonly process = randomUUID();
   private joined: number | null = null;
@@ -42,7 +62,7 @@ export class Presence {
     private readonly version: string,
     private readonly following: () => FollowingState,
   ) {
-    log.listen(STATUS_TOPIC, () => this.status).catch(() => undefined);
+    log.listen(TOPIC, () => this.status).catch(() => undefined);
   }
 
   private get status(): NodeStatus {
@@ -50,12 +70,17 @@ export class Presence {
     return { node, version, process, joined, ...this.following() };
   }
 
-  /** Stores a report, which other nodes read when this one no longer answers. */
+  /** Replaces this node's last report, which others read when it no longer answers. */
   async report(): Promise<void> {
-    const { node, version } = this;
-    const report: NodeReport = { version, position: this.following().position };
-    const number = await this.log.reports.put(node, report);
-    this.joined ??= number;
+    const { manager, client } = await this.log.open();
+    const publish = () =>
+      client.publish(`${SUBJECTS}${this.node}`, pack(this.status), { retries: 1 });
+    const { seq } = await publish().catch(async (error: unknown) => {
+      if (!isNoResponders(error)) throw error;
+      await makeStream(manager, (await this.log.state())?.replicas ?? 1);
+      return publish();
+    });
+    this.joined ??= seq;
   }
 
   /** Reports, and returns whether a process that began earlier follows the log under the same name. */
@@ -74,9 +99,31 @@ export class Presence {
 
 /** The status of each node that answers, sorted by name. @throws LogUnreachableError */
 export async function answeringNodes(log: JetStreamLog): Promise<NodeStatus[]> {
-  const nodes = await log.ask<NodeStatus>(STATUS_TOPIC);
-  return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
+  return (await log.ask<NodeStatus>(TOPIC)).sort(byName);
 }
+
+/** The last report of each known node that is not among those that answer, sorted by name. */
+export async function silentNodes(
+  log: JetStreamLog,
+  answering: readonly NodeStatus[],
+): Promise<SilentNode[]> {
+  const { manager } = await log.open();
+  const query = { subjects_filter: `${SUBJECTS}*` };
+  const info = await manager.streams.info(STREAM, query).catch(nullWith(NO_STREAM));
+  const answer = new Set(answering.map(({ node }) => `${SUBJECTS}${node}`));
+  const silent = Object.keys(info?.state.subjects ?? {}).filter((subject) => !answer.has(subject));
+  const reports = silent.map(async (subject): Promise<SilentNode[]> => {
+    const last = manager.streams.getMessage(STREAM, { last_by_subj: subject });
+    const message = await last.catch(nullWith(NO_MESSAGE));
+    const status = message && unpackOrNull<NodeStatus>(message.data);
+    if (!message || !status) return [];
+    const node = subject.slice(SUBJECTS.length);
+    return [{ ...status, node, sinceS: Math.floor(message.time.getTime() / 1000) }];
+  });
+  return (await Promise.all(reports)).flat().sort(byName);
+}
+
+const byName = (a: NodeStatus, b: NodeStatus): number => (a.node < b.node ? -1 : 1);
 
 /**
  * Why this node's clock should not be trusted: at most half of the answering nodes, including this one, agree with it.
@@ -91,4 +138,20 @@ export async function clockDoubt(log: JetStreamLog, nowS: () => number): Promise
   const agreeing = clocks.filter((clockS) => clockS >= fromS && clockS <= toS).length;
   if (2 * agreeing > clocks.length) return null;
   return `this node's clock says ${isoOf(nowS())}, and only ${agreeing} of the ${clocks.length} nodes that answer agree within ${MAX_CLOCK_DIFFERENCE_S} s: set the clocks right`;
+}
+
+async function makeStream(manager: JetStreamManager, copies: number): Promise<void> {
+  const settings = {
+    name: STREAM,
+    subjects: [`${SUBJECTS}*`],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.Old,
+    max_msgs: MAX_KNOWN,
+    max_msgs_per_subject: 1,
+    max_age: nanos(FORGOTTEN_AFTER_MS),
+    num_replicas: copies,
+  };
+  // Another node may have created it in the meantime.
+  await manager.streams.add(settings).catch(() => manager.streams.info(STREAM));
 }

@@ -1,4 +1,4 @@
-/** `fathom cluster status`, `trim`, `forget`, `leave` */
+/** `fathom cluster status`, `trim`, `leave` */
 import { isoOf } from '../../../compute/time.js';
 import { StoreUnavailableError } from '../../../storage/errors.js';
 import type { ClusterStatus } from '../../../storage/log/cluster.js';
@@ -7,7 +7,7 @@ import { defineCommand } from '../command.js';
 import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { count, counted, mebibytes, PartlyDone, printJson, printLine } from '../output.js';
 import { onStore } from '../runtime.js';
-import { accessOf, checkAccess, CLUSTER_FLAGS } from '../cluster-settings.js';
+import { accessOf, checkAccess, CLUSTER_FLAGS, nodeName } from '../cluster-settings.js';
 
 export const status = defineCommand({
   about:
@@ -73,7 +73,7 @@ function printStatus({ log, fault, nodes, silent }: ClusterStatus): void {
 
 export const trim = defineCommand({
   about:
-    "Frees the entries of a cluster's log up to a position that a backup covers. A node that has not reached that position then needs a newer backup.",
+    "Frees the entries of a cluster's log up to a position that a backup covers, unless a node still needs them.",
   flags: {
     ...CLUSTER_FLAGS,
     to: {
@@ -82,15 +82,21 @@ export const trim = defineCommand({
       needed: true,
       read: (text: string, from: string) => wholeNumber(text, from, 1, Number.MAX_SAFE_INTEGER),
     },
+    without: {
+      placeholder: 'NODE',
+      meaning: 'a silent node whose missing entries may go',
+      repeated: true,
+      read: nodeName,
+    },
     json: JSON_OUTPUT,
   },
   examples: [
     'fathom cluster trim --to 5000 --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222',
-    'fathom cluster trim --to 5000 --cluster nats://127.0.0.1:4222 --json',
+    'fathom cluster trim --to 5000 --without c --cluster nats://127.0.0.1:4222 --json',
   ],
-  run: async ({ to, json, ...access }) => {
+  run: async ({ to, without, json, ...access }) => {
     const { trimLog } = await import('../../../storage/log/cluster.js');
-    const trimmed = await withLog(access, (log) => trimLog(log, to));
+    const trimmed = await withLog(access, (log) => trimLog(log, to, without));
     if (json) printJson(trimmed);
     else {
       const kept =
@@ -99,23 +105,6 @@ export const trim = defineCommand({
         `freed ${counted(trimmed.freed, 'position')}; the log begins after position ${count(trimmed.to)}${kept}`,
       );
     }
-  },
-});
-
-export const forget = defineCommand({
-  about:
-    'Removes a node that no longer answers from the list. JetStream forgets a node by itself after 30 silent days.',
-  words: { node: {} },
-  flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
-  examples: [
-    'fathom cluster forget c --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222',
-    'fathom cluster forget c --cluster nats://127.0.0.1:4222 --json',
-  ],
-  run: async ({ json, ...access }, { node }) => {
-    const { forgetNode } = await import('../../../storage/log/cluster.js');
-    await withLog(access, (log) => forgetNode(log, node));
-    if (json) printJson({ node });
-    else printLine(`node ${node} is forgotten`);
   },
 });
 

@@ -4,14 +4,14 @@ import { clusterStatus } from '../../storage/log/cluster.js';
 import { fathom } from '../support/cli.js';
 import { commitRows, DataDirectory, snapshot } from '../support/stores.js';
 import { becomes, eventually } from '../support/waiting.js';
-import { LogNodes, Node, T0 } from './log-nodes.js';
+import { expectSame, LogNodes, Node, T0 } from './log-nodes.js';
 
 if (!hasNats) console.warn('nats-server is not installed: tests of silent nodes are skipped');
 
 describe.skipIf(!hasNats)('A silent node', () => {
   const ours = new LogNodes();
 
-  it('is listed with its last position and time, until it is back or forgotten', async () => {
+  it('is listed with its last position and time, until it is back', async () => {
     const [a, b] = await ours.pair();
     const [, directory] = ours.directories;
     const silentNow = async () => (await clusterStatus(a.log)).silent;
@@ -38,15 +38,45 @@ describe.skipIf(!hasNats)('A silent node', () => {
     const again = await ours.open('b', directory);
     await again.reached(3);
     await becomes(silentNow, []);
-    const forget = (name: string) => fathom(['cluster', 'forget', name, ...cluster]);
-    expect(await forget('b')).toMatchObject({
-      status: 1,
-      stderr: 'node b answers: stop it first\n',
-    });
+  });
+
+  it('keeps the entries that it lacks, unless the operator gives it up', async () => {
+    const [a, b] = await ours.pair();
+    await commitRows(a.commands, [snapshot(T0)]);
+    await b.reached(2);
+    await ours.close(b);
+    for (const minutes of [1, 2, 3]) {
+      await commitRows(a.commands, [snapshot(T0 + minutes * 60)]);
+    }
+    const cluster = ['--cluster', ours.servers.urls.join()];
+    const trim = (to: number, ...without: string[]) => {
+      const names = without.flatMap((name) => ['--without', name]);
+      return fathom(['cluster', 'trim', '--to', String(to), ...names, ...cluster, '--json']);
+    };
+    const refusals: [number, string[], string][] = [
+      [3, [], '--to: node b does not answer, and was only at position 2: start it, or add'],
+      [5, [], '--to: node b does not answer, and was only at position 2: start it, or add'],
+      [3, ['c'], '--without: there is no silent node c; silent nodes: b\n'],
+      [3, ['b', 'a'], '--without: there is no silent node a; silent nodes: b\n'],
+    ];
+    for (const [to, without, why] of refusals) {
+      const { status, stderr } = await trim(to, ...without);
+      expect([status, stderr]).toEqual([1, expect.stringContaining(why)]);
+    }
+    expect((await trim(3, 'b c')).stderr).toContain('--without: expected 1 to 64 of A-Z');
+    expect(await a.log.state()).toMatchObject({ first: 1, last: 5 });
+    // What it has, it does not need.
+    expect((await trim(2)).stdout).toBe('{"to":2,"freed":2}\n');
+    const [, directory] = ours.directories;
+    const again = await ours.open('b', directory);
+    await again.reached(5);
+    await expectSame(a, again);
     await ours.close(again);
-    expect((await forget('c')).stderr).toBe('there is no silent node c; silent nodes: b\n');
-    expect(await forget('b')).toMatchObject({ status: 0, stdout: 'node b is forgotten\n' });
-    await becomes(silentNow, []);
+    await commitRows(a.commands, [snapshot(T0 + 300)]);
+    expect((await trim(6, 'b')).stdout).toBe('{"to":6,"freed":4}\n');
+    const late = await ours.open('b', directory);
+    await late.until(() => late.stopped !== null);
+    expect(late.stopped).toMatch(/the log begins at entry 7, .*: begin with a newer backup/);
   });
 
   it('is listed if no node answers, and the log can be trimmed', async () => {
