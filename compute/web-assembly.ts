@@ -21,12 +21,12 @@ let compiled: object | null = null;
  * Runs the code in memory of its own.
  * @param makeCodes called before a block of deflate is written: see `assembly/blocks.ts`
  */
-export function newInstance<Exports>(makeCodes: (e: 0 | 1) => boolean = noCodes): Exports {
+export function newInstance<Exports>(makeCodes: (e: 0 | 1) => void = noCodes): Exports {
   compiled ??= new WebAssembly.Module(readFileSync(new URL('kernels.wasm', import.meta.url)));
   return new WebAssembly.Instance(compiled, { blocks: { makeCodes } }).exports as Exports;
 }
 
-function noCodes(): boolean {
+function noCodes(): void {
   throw new Error('this instance does not write pages');
 }
 

@@ -4,8 +4,6 @@ import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import {
   assemblePage,
   bytesOfFragments,
-  FRAGMENT_CODINGS,
-  type FragmentCoding,
   type FragmentPage,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
@@ -28,54 +26,42 @@ export function fragmentCases(shape: PageShape, history: TokenHistory): BenchCas
   const envelope = envelopeOf(shape.snapshots);
   const json = encodePage(page, envelope, 'json');
   const segments = splitRun(history.run).map(encodeSegment);
-  const cases: BenchCase[] = [];
-  for (const coding of FRAGMENT_CODINGS) {
-    const made = makeAll(segments, coding, history.markets.length);
-    const whole = compressPage(json, coding).length;
-    const assembled: FragmentPage = {
-      spans: made.map((fragments) => ({ fragments, first: 0, end: fragments.t.length })),
-      markets: history.markets,
-      query: input.query,
-      envelope,
-      nextFrom: page.nextFrom,
-    };
-    cases.push(
-      benchCase({
-        name: `fragments ${shape.name}/buildPack ${coding}`,
-        run: () => makeAll(segments, coding, history.markets.length),
-        digest: (built) => digestOf(built.map(({ crcs }) => crcs)),
-        work: { cells: page.rowCount },
-        extra: (built) => ({ packBytesPerCell: bytesOf(built) / page.rowCount }),
-        counters: (built) => ({
-          packs: built.length,
-          packBytes: bytesOf(built),
-          linkedBytes: built.reduce((sum, { linked }) => sum + linked.bytes.length, 0),
-        }),
+  const marketCount = history.markets.length;
+  const make = (): SegmentFragments[] =>
+    segments.map((segment) => makeFragments({ segment, group: 'market', marketCount }));
+  const whole = compressPage(json, 'gzip').length;
+  const assembled: FragmentPage = {
+    spans: make().map((fragments) => ({ fragments, first: 0, end: fragments.t.length })),
+    markets: history.markets,
+    query: input.query,
+    envelope,
+    nextFrom: page.nextFrom,
+  };
+  return [
+    benchCase({
+      name: `fragments ${shape.name}/buildPack gzip`,
+      run: make,
+      digest: (built) => digestOf(built.map(({ crcs }) => crcs)),
+      work: { cells: page.rowCount },
+      extra: (built) => ({ packBytesPerCell: bytesOf(built) / page.rowCount }),
+      counters: (built) => ({
+        packs: built.length,
+        packBytes: bytesOf(built),
+        linkedBytes: built.reduce((sum, { linked }) => sum + linked.bytes.length, 0),
       }),
-      benchCase({
-        name: `fragments ${shape.name}/assemblePage ${coding}`,
-        run: () => assemblePage(assembled) as Uint8Array,
-        digest: (body) => digestOf([unpacked(body, coding)]),
-        extra: ({ length }) => ({
-          bytes: length,
-          ratio: json.length / length,
-          ratioOfWholePage: json.length / whole,
-        }),
-        counters: ({ length }) => ({ bytesOut: length }),
+    }),
+    benchCase({
+      name: `fragments ${shape.name}/assemblePage gzip`,
+      run: () => assemblePage(assembled) as Uint8Array,
+      digest: (body) => digestOf([unpacked(body, 'gzip')]),
+      extra: ({ length }) => ({
+        bytes: length,
+        ratio: json.length / length,
+        ratioOfWholePage: json.length / whole,
       }),
-    );
-  }
-  return cases;
-}
-
-function makeAll(
-  segments: readonly Uint8Array[],
-  coding: FragmentCoding,
-  marketCount: number,
-): SegmentFragments[] {
-  return segments.map((segment) =>
-    makeFragments({ segment, group: 'market', coding, marketCount }),
-  );
+      counters: ({ length }) => ({ bytesOut: length }),
+    }),
+  ];
 }
 
 function bytesOf(made: readonly SegmentFragments[]): number {

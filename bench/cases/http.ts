@@ -70,11 +70,8 @@ function poolKinds(): Kind[] {
 
 /** Pages of the default view, from fragments. */
 export function fragmentHttpCases(clients: readonly number[]): HttpCase[] {
-  const kinds = ['gzip', 'br'].map((acceptEncoding) => page('group=market', acceptEncoding));
-  return withClients(
-    kinds.map((kind): Kind => ({ ...kind, name: `fragments ${kind.name}`, warm: 'fragments' })),
-    clients,
-  );
+  const kind = page('group=market', 'gzip');
+  return withClients([{ ...kind, name: `fragments ${kind.name}`, warm: 'fragments' }], clients);
 }
 
 type Kind = Omit<HttpCase, 'clients'>;

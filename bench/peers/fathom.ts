@@ -27,7 +27,6 @@ const ARROW = { accept: 'application/vnd.apache.arrow.stream' };
 /** The pages of `fathom serve`, with its default settings and levels of gzip and brotli. */
 const WAYS: readonly PeerWay[] = [
   jsonWay('fragments', 'gzip'),
-  jsonWay('fragments', 'br'),
   jsonWay('cold', 'gzip'),
   jsonWay('cold', 'br'),
   arrowWay('identity'),

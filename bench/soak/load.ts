@@ -34,10 +34,10 @@ export interface SoakWork {
 }
 
 const CLIENTS_PER_VIEW = 2;
-/** One per way to make a page: fragments in both codings, and the pool. */
+/** One per way to make a page: fragments of both groupings, and the pool. */
 const VIEWS = [
   { query: 'group=market', encoding: 'gzip' },
-  { query: 'group=all', encoding: 'br' },
+  { query: 'group=all', encoding: 'gzip' },
   { query: 'group=venue', encoding: 'gzip' },
 ] as const;
 /** How many windows of each token are requested. */

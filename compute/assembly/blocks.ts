@@ -30,19 +30,17 @@ const BLOCK_TYPE_DYNAMIC: u32 = 2;
 
 /**
  * Makes codes for encoder `e`: from `symbolCounts()` and its counts of distances, into its codes, lengths and head.
- * Returns whether they differ from those of the block before.
  */
-declare function makeCodes(e: u32): bool;
+declare function makeCodes(e: u32): void;
 
 /** Writes the tokens as a block, and clears them. */
 export function writeBlock(e: u32, encoder: Encoder, isLast: bool): void {
   countSymbols(encoder);
-  if (makeCodes(e)) {
-    memory.fill(encoder.literalEntries, 0, 4 * LITERAL_TOKENS);
-    for (let length = MIN_MATCH_BYTES; length <= MAX_MATCH_BYTES; length++) {
-      const symbol: u32 = load<u16>(LENGTH_SYMBOLS + (length << 1));
-      store<u32>(encoder.lengthEntries + (length << 2), lengthEntry(encoder, length, symbol));
-    }
+  makeCodes(e);
+  memory.fill(encoder.literalEntries, 0, 4 * LITERAL_TOKENS);
+  for (let length = MIN_MATCH_BYTES; length <= MAX_MATCH_BYTES; length++) {
+    const symbol: u32 = load<u16>(LENGTH_SYMBOLS + (length << 1));
+    store<u32>(encoder.lengthEntries + (length << 2), lengthEntry(encoder, length, symbol));
   }
   put(encoder, isLast ? 1 : 0, 1);
   put(encoder, BLOCK_TYPE_DYNAMIC, 2);

@@ -1,4 +1,5 @@
 /** Finds where the columns of an Arrow page repeat themselves: mostly, a cell has the values of an earlier snapshot. */
+import { MAX_DISTANCE_BYTES } from './encoder';
 import {
   begin,
   distanceOfSeen,
@@ -6,7 +7,6 @@ import {
   GOLDEN,
   listed,
   matcher,
-  maxDistance,
   MIN_LENGTH_BYTES,
   takeBytes,
   takeMatch,
@@ -82,7 +82,7 @@ export function matchColumn(m: u32, bits: u32, column: u32, widthBits: u32, isAm
       const start = column + (row << widthBits);
       const earlier = load<i32>(earlierRows + (row << 2));
       const back = (row - lastFrom - earlier) << widthBits;
-      const isNear = earlier >= 0 && back <= maxDistance;
+      const isNear = earlier >= 0 && back <= MAX_DISTANCE_BYTES;
       if (isNear && isEqual(start, start - back, widthBits)) {
         takeMatch(start, start + width, back, MIN_LENGTH_BYTES);
       } else if (row > 0 && isEqual(start, start - width, widthBits)) {

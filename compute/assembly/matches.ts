@@ -3,6 +3,7 @@
  * columns tell which earlier digits an amount repeats. The text itself is searched only if cells were added or removed.
  * Columns of Arrow: see column-matches.ts.
  */
+import { MAX_DISTANCE_BYTES } from './encoder';
 import { AMOUNT_BYTES } from './msgpack';
 import {
   binColumn,
@@ -68,8 +69,6 @@ const BYTES: usize = memory.data(2 * BYTES_BYTES, 16);
 
 /** The matcher at work. */
 export let matcher: Matcher = matcherOf(0);
-/** How far back a match may reach. */
-export let maxDistance: u32 = 0;
 /** No match goes beyond. */
 let limit: u32 = 0;
 /** The matches: where each begins in the text, its length and its distance (u32). */
@@ -82,10 +81,9 @@ function matcherOf(m: u32): Matcher {
   return changetype<Matcher>(MATCHERS + m * offsetof<Matcher>());
 }
 
-/** Sets the address of the list of matches, and how far back they may reach. */
-export function setMatches(list: usize, distance: u32): void {
+/** Sets the address of the list of matches. */
+export function setMatches(list: usize): void {
   matches = list;
-  maxDistance = distance;
 }
 
 /** Matcher `m` starts the text. */
@@ -122,7 +120,7 @@ export function matchSnapshot(m: u32): u32 {
     takeName(now.tier, last.tier);
   }
   const distance = now.positions - last.positions;
-  if (now.samePositions && distance <= maxDistance) {
+  if (now.samePositions && distance <= MAX_DISTANCE_BYTES) {
     takeMatch(now.positions, now.supportKey, distance, MIN_LENGTH_BYTES);
   } else takeBytes(now.positions, now.supportKey);
   const hasOtherCells = !isFirst && !now.samePositions;
@@ -182,7 +180,7 @@ function list(from: u32, length: u32, distance: u32): void {
 
 function takeName(at: u32, lastAt: u32): void {
   const distance = at - lastAt;
-  if (distance <= maxDistance) takeMatch(at, at, distance, MIN_LENGTH_BYTES);
+  if (distance <= MAX_DISTANCE_BYTES) takeMatch(at, at, distance, MIN_LENGTH_BYTES);
 }
 
 /**
@@ -232,7 +230,7 @@ function takeAmounts(
     let j = hasOtherCells ? load<u32>(earlierCells + (k << 2)) : k;
     let back: u32 = 0;
     if (j < lastCount) back = start - load<u32>(lastMarks + (j << 2));
-    const isNear = back > 0 && back <= maxDistance;
+    const isNear = back > 0 && back <= MAX_DISTANCE_BYTES;
     let distance: u32;
     if (isNear && load<f64>(lastCents + (j << 3)) === amount) {
       distance = back;
@@ -274,7 +272,8 @@ export function distanceOfSeen(low: u32, start: u32): u32 {
   const entry = matcher.amounts + (((low * GOLDEN) >> (32 - SEEN_BITS)) << 3);
   const before = load<u32>(entry, 4);
   const distance = start - before;
-  const isSeen = load<u32>(entry) === low && distance <= maxDistance && before >= matcher.floor;
+  const isSeen =
+    load<u32>(entry) === low && distance <= MAX_DISTANCE_BYTES && before >= matcher.floor;
   store<u32>(entry, low);
   store<u32>(entry, start, 4);
   return isSeen ? distance : 0;
@@ -303,7 +302,7 @@ export function takeTail(at: u32, start: u32): void {
   const before = load<u32>(entry);
   store<u32>(entry, at);
   const distance = at - before;
-  if (before < matcher.floor || distance > maxDistance) return;
+  if (before < matcher.floor || distance > MAX_DISTANCE_BYTES) return;
   if ((load<u32>(before) & TAIL_MASK) !== tail) return;
   const known = at + TAIL_BYTES;
   while (at > start && load<u8>(at - 1) === load<u8>(at - 1 - distance)) at--;
@@ -343,7 +342,7 @@ export function takeBytes(from: u32, to: u32): void {
     const entry = bytes + hashOf(load<u32>(at));
     const before = load<u32>(entry);
     store<u32>(entry, at);
-    if (before < floor || at - before > maxDistance) {
+    if (before < floor || at - before > MAX_DISTANCE_BYTES) {
       at++;
       continue;
     }

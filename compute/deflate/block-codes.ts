@@ -1,142 +1,133 @@
 /** Codes of deflate's blocks, and the head that states them (RFC 1951, 3.2.7). */
-import {
-  type CodeMaker,
-  type CodeTables,
-  DISTANCE_SYMBOLS,
-  LITERAL_SYMBOLS,
-} from '../replay/page-memory.js';
-import {
-  BitWriter,
-  canonicalCodes,
-  codeLengths,
-  DEFLATE_SLACK_BYTES,
-  LengthSymbols,
-  MAX_CODE_BITS,
-  MIN_REPEATED,
-  REPEAT_LAST,
-  REPEAT_ZERO,
-  REPEAT_ZERO_LONG,
-} from './prefix-codes.js';
+import { canonicalCodes, codeLengths, MAX_CODE_BITS } from './prefix-codes.js';
 
+/** Deflate's symbols: literals, the end of a block and lengths; distances. */
+export const LITERAL_SYMBOLS = 286;
+export const DISTANCE_SYMBOLS = 30;
 const END_OF_BLOCK = 256;
 /** The page writer writes a match at once: its length's code, its distance's, and the bits after each. */
 const MAX_DISTANCE_CODE_BITS = 11;
-/** Everything before a block's tokens. */
-const MAX_BLOCK_HEAD_BYTES = 512;
 
-export class BlockCodes implements CodeMaker {
-  /** Symbol counts of recent blocks; codes for several blocks are made from them. */
-  private readonly symbolSums = new Uint32Array(LITERAL_SYMBOLS);
-  private readonly distanceSums = new Uint32Array(DISTANCE_SYMBOLS);
-  private readonly head = new BitWriter();
-  /** How many more blocks may use the current codes. */
-  private blocksLeft = 0;
-
-  /** @param blocks how many blocks may share codes; a block with a symbol that has no code gets new codes */
-  constructor(readonly blocks = 1) {}
-
-  /** Forgets the blocks so far. */
-  clear(): void {
-    this.blocksLeft = 0;
-    this.symbolSums.fill(0);
-    this.distanceSums.fill(0);
-  }
-
-  makeCodes(symbolCounts: Uint32Array, distanceCounts: Uint32Array, codes: CodeTables) {
-    if (this.blocks === 1) return this.make(symbolCounts, distanceCounts, codes);
-    addCounts(this.symbolSums, symbolCounts);
-    addCounts(this.distanceSums, distanceCounts);
-    const hasAll =
-      this.blocksLeft > 0 &&
-      covers(codes.symbolLengths, symbolCounts) &&
-      covers(codes.distanceLengths, distanceCounts);
-    if (hasAll) {
-      this.blocksLeft--;
-      return null;
-    }
-    const made = this.make(this.symbolSums, this.distanceSums, codes);
-    halve(this.symbolSums);
-    halve(this.distanceSums);
-    this.blocksLeft = this.blocks - 1;
-    return made;
-  }
-
-  private make(
-    symbolCounts: Uint32Array,
-    distanceCounts: Uint32Array,
-    { symbolCodes, symbolLengths, distanceCodes, distanceLengths }: CodeTables,
-  ): { head: Uint8Array; bits: number } {
-    codeLengths(symbolCounts, symbolLengths, MAX_CODE_BITS);
-    codeLengths(distanceCounts, distanceLengths, MAX_DISTANCE_CODE_BITS);
-    canonicalCodes(symbolLengths, symbolCodes);
-    canonicalCodes(distanceLengths, distanceCodes);
-    const { head } = this;
-    head.clear();
-    head.reserve(MAX_BLOCK_HEAD_BYTES + DEFLATE_SLACK_BYTES);
-    writeCodeLengths(head, symbolLengths, distanceLengths);
-    const bits = 8 * head.at + head.count;
-    head.align();
-    return { head: head.written(), bits };
-  }
+/** By symbol: how often a block has it, its code's bits, first bit lowest, and their number. */
+export interface BlockTables {
+  symbolCounts: Uint32Array;
+  distanceCounts: Uint32Array;
+  symbolCodes: Uint16Array;
+  symbolLengths: Uint8Array;
+  distanceCodes: Uint16Array;
+  distanceLengths: Uint8Array;
 }
 
-function addCounts(sums: Uint32Array, counts: Uint32Array): void {
-  for (let s = 0; s < sums.length; s++) sums[s] += counts[s];
+/** Everything before a block's tokens: its last byte is filled up with zeros. */
+interface BlockHead {
+  /** Valid until the next codes are made. */
+  bytes: Uint8Array;
+  bits: number;
 }
 
-/** Older blocks count less. */
-function halve(sums: Uint32Array): void {
-  for (let s = 0; s < sums.length; s++) sums[s] >>>= 1;
+/** Makes a block's codes from the counts of its symbols. @returns the head that states them */
+export function makeCodes({ symbolCounts, distanceCounts, ...codes }: BlockTables): BlockHead {
+  const { symbolCodes, symbolLengths, distanceCodes, distanceLengths } = codes;
+  codeLengths(symbolCounts, symbolLengths, MAX_CODE_BITS);
+  codeLengths(distanceCounts, distanceLengths, MAX_DISTANCE_CODE_BITS);
+  canonicalCodes(symbolLengths, symbolCodes);
+  canonicalCodes(distanceLengths, distanceCodes);
+  return writeHead(symbolLengths, distanceLengths);
 }
 
-function covers(lengths: Uint8Array, counts: Uint32Array): boolean {
-  for (let s = 0; s < counts.length; s++) if (counts[s] > 0 && lengths[s] === 0) return false;
-  return true;
-}
-
+/** Symbols of code lengths: 0 to 15 are lengths, the others repeat the last length, or zeros. */
+const REPEAT_LAST = 16;
+const REPEAT_ZERO = 17;
+const REPEAT_ZERO_LONG = 18;
+const LENGTH_SYMBOLS = 19;
+/** Shortest repetition that has its own symbol, and the shortest of REPEAT_ZERO_LONG. */
+const MIN_REPEATED = 3;
+const MIN_REPEATED_LONG = 11;
 const MAX_LENGTH_CODE_BITS = 7;
 /** Order in which the lengths of the code lengths' own code are written. */
 const LENGTH_CODE_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /** Bits after REPEAT_LAST, REPEAT_ZERO and REPEAT_ZERO_LONG. */
 const REPEAT_BITS = [2, 3, 7];
 
-const bothLengths = new Uint8Array(LITERAL_SYMBOLS + DISTANCE_SYMBOLS);
-const lengthSymbols = new LengthSymbols(MAX_LENGTH_CODE_BITS, REPEAT_BITS, bothLengths.length);
+const MAX_LENGTHS = LITERAL_SYMBOLS + DISTANCE_SYMBOLS;
+const bothLengths = new Uint8Array(MAX_LENGTHS);
+/** The code lengths as symbols, what follows each, and their code. */
+const symbols = new Uint8Array(MAX_LENGTHS);
+const extras = new Uint8Array(MAX_LENGTHS);
+const lengthCounts = new Uint32Array(LENGTH_SYMBOLS);
+const lengthLengths = new Uint8Array(LENGTH_SYMBOLS);
+const lengthCodes = new Uint16Array(LENGTH_SYMBOLS);
+let used = 0;
 
-/** Writes the lengths of a block's two codes (RFC 1951, 3.2.7). */
-function writeCodeLengths(
-  writer: BitWriter,
-  symbolLengths: Uint8Array,
-  distanceLengths: Uint8Array,
-): void {
+function writeHead(symbolLengths: Uint8Array, distanceLengths: Uint8Array): BlockHead {
   const literals = usedLengths(symbolLengths, END_OF_BLOCK + 1);
   const distances = usedLengths(distanceLengths, 1);
   bothLengths.set(symbolLengths);
   bothLengths.set(distanceLengths.subarray(0, distances), literals);
-  lengthSymbols.set(bothLengths, literals + distances, addRepeats);
-  const { lengths } = lengthSymbols;
+  takeLengths(literals + distances);
   let listed = LENGTH_CODE_ORDER.length;
-  while (listed > 4 && lengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
-  writer.put(literals - 257, 5);
-  writer.put(distances - 1, 5);
-  writer.put(listed - 4, 4);
-  for (let i = 0; i < listed; i++) writer.put(lengths[LENGTH_CODE_ORDER[i]], 3);
-  lengthSymbols.write(writer);
+  while (listed > 4 && lengthLengths[LENGTH_CODE_ORDER[listed - 1]] === 0) listed--;
+  bytes.fill(0);
+  bits = 0;
+  put(literals - 257, 5);
+  put(distances - 1, 5);
+  put(listed - 4, 4);
+  for (let i = 0; i < listed; i++) put(lengthLengths[LENGTH_CODE_ORDER[i]], 3);
+  for (let i = 0; i < used; i++) {
+    const symbol = symbols[i];
+    put(lengthCodes[symbol], lengthLengths[symbol]);
+    if (symbol >= REPEAT_LAST) put(extras[i], REPEAT_BITS[symbol - REPEAT_LAST]);
+  }
+  return { bytes: bytes.subarray(0, Math.ceil(bits / 8)), bits };
 }
 
 function usedLengths(lengths: Uint8Array, least: number): number {
-  let used = lengths.length;
-  while (used > least && lengths[used - 1] === 0) used--;
-  return used;
+  let count = lengths.length;
+  while (count > least && lengths[count - 1] === 0) count--;
+  return count;
 }
 
-function addRepeats(length: number, times: number): number {
-  while (times >= MIN_REPEATED) {
-    const most = Math.min(times, length > 0 ? 6 : 138);
-    if (length > 0) lengthSymbols.add(REPEAT_LAST, most - MIN_REPEATED);
-    else if (most <= 10) lengthSymbols.add(REPEAT_ZERO, most - MIN_REPEATED);
-    else lengthSymbols.add(REPEAT_ZERO_LONG, most - 11);
-    times -= most;
+/** Makes the symbols of `bothLengths[0..count)`, and their code. */
+function takeLengths(count: number): void {
+  used = 0;
+  lengthCounts.fill(0);
+  for (let at = 0; at < count;) {
+    const length = bothLengths[at];
+    let times = 1;
+    while (at + times < count && bothLengths[at + times] === length) times++;
+    at += times;
+    if (length > 0) {
+      add(length, 0);
+      times--;
+    }
+    while (times >= MIN_REPEATED) {
+      const most = Math.min(times, length > 0 ? 6 : 138);
+      if (length > 0) add(REPEAT_LAST, most - MIN_REPEATED);
+      else if (most < MIN_REPEATED_LONG) add(REPEAT_ZERO, most - MIN_REPEATED);
+      else add(REPEAT_ZERO_LONG, most - MIN_REPEATED_LONG);
+      times -= most;
+    }
+    for (; times > 0; times--) add(length, 0);
   }
-  return times;
+  codeLengths(lengthCounts, lengthLengths, MAX_LENGTH_CODE_BITS);
+  canonicalCodes(lengthLengths, lengthCodes);
+}
+
+function add(symbol: number, extra: number): void {
+  lengthCounts[symbol]++;
+  symbols[used] = symbol;
+  extras[used++] = extra;
+}
+
+/** The fields, the code of the lengths, and its longest code for each: a repeat with its bits stands for three. */
+const MAX_HEAD_BITS = 14 + 3 * LENGTH_SYMBOLS + MAX_LENGTH_CODE_BITS * MAX_LENGTHS;
+const bytes = new Uint8Array((MAX_HEAD_BITS >> 3) + 2);
+let bits = 0;
+
+/** Writes up to 9 bits. */
+function put(value: number, count: number): void {
+  const shifted = value << (bits & 7);
+  bytes[bits >> 3] |= shifted;
+  bytes[(bits >> 3) + 1] |= shifted >> 8;
+  bits += count;
 }

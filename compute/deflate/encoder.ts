@@ -1,7 +1,6 @@
-/** Encodes the page writer's text and matches as deflate or gzip. Brotli's encoder has the same interface. */
+/** Encodes the page writer's text and matches as deflate or gzip. */
 import zlib from 'node:zlib';
 import {
-  codeMakers,
   MATCH_NUMBERS,
   matchesAt,
   memory,
@@ -10,15 +9,27 @@ import {
   textBytes,
   wasm,
 } from '../replay/page-memory.js';
-import { BlockCodes } from './block-codes.js';
 import { GZIP_HEAD, GZIP_TRAILER_BYTES } from './gzip.js';
 
-/** Makes fragments of a text: each ends on a byte boundary and never ends the stream. */
-export interface FragmentEncoder {
-  /** How far back a match may reach, in bytes. */
-  readonly maxDistance: number;
-  /** Starts the page writer's text, which may still be written while it is being encoded. */
-  begin(): void;
+const NO_BYTES = new Uint8Array(0);
+
+/** Encodes the text as deflate blocks. Fragments of it end on a byte boundary and never end the stream. */
+export class DeflateEncoder {
+  private end = 0;
+
+  /** @param id chooses one of the page writer's two encoders; only one instance with an id has a text at a time */
+  constructor(protected readonly id: 0 | 1) {}
+
+  /**
+   * Starts the page writer's text, which may still be written while it is being encoded.
+   * @param prefix bytes to put before the blocks
+   */
+  begin(prefix = NO_BYTES): void {
+    memory.set(prefix, outAt[this.id]);
+    wasm.beginDeflate(this.id, outAt[this.id] + prefix.length);
+    this.end = prefix.length;
+  }
+
   /**
    * Encodes the text up to the end of the last match.
    *
@@ -26,47 +37,6 @@ export interface FragmentEncoder {
    *   bytes begin
    * @throws RangeError if a match begins before the last one ends, or reaches back too far
    */
-  take(matches: Uint32Array): void;
-  /** Skips the text up to a position, as far as no fragment contains it yet. */
-  skip(to: number): void;
-  /**
-   * Ends a fragment of the text.
-   * @returns end of its bytes among the bytes of all fragments since begin(): see written()
-   */
-  endFragment(to: number): number;
-  /** The bytes of all fragments so far: a view that is valid until the next fragment starts. */
-  written(): Uint8Array<ArrayBuffer>;
-}
-
-const NO_BYTES = new Uint8Array(0);
-export const MAX_DISTANCE_BYTES = 32_768;
-
-/** Encodes the text as deflate blocks. */
-export class DeflateEncoder implements FragmentEncoder {
-  readonly maxDistance = MAX_DISTANCE_BYTES;
-  private readonly codes: BlockCodes;
-  private end = 0;
-
-  /**
-   * @param id chooses one of the page writer's two encoders; only one instance with an id has a text at a time
-   * @param blocksAlike how many blocks may share codes; each block still states them
-   */
-  constructor(
-    protected readonly id: 0 | 1,
-    blocksAlike = 1,
-  ) {
-    this.codes = new BlockCodes(blocksAlike);
-  }
-
-  /** @param prefix bytes to put before the blocks */
-  begin(prefix = NO_BYTES): void {
-    this.codes.clear();
-    codeMakers[this.id] = this.codes;
-    memory.set(prefix, outAt[this.id]);
-    wasm.beginDeflate(this.id, outAt[this.id] + prefix.length);
-    this.end = prefix.length;
-  }
-
   take(matches: Uint32Array): void {
     if (matches.buffer !== memory.buffer) {
       memory.set(new Uint8Array(matches.buffer, matches.byteOffset, matches.byteLength), matchesAt);
@@ -76,15 +46,20 @@ export class DeflateEncoder implements FragmentEncoder {
     }
   }
 
+  /** Skips the text up to a position, as far as no fragment contains it yet. */
   skip(to: number): void {
     wasm.skipText(this.id, textAt + to);
   }
 
-  /** Writes blocks, none marked as the last, and an empty stored block. */
+  /**
+   * Ends a fragment of the text: blocks, none marked as the last, and an empty stored block.
+   * @returns end of its bytes among the bytes of all fragments since begin(): see written()
+   */
   endFragment(to: number): number {
     return (this.end = wasm.endFragment(this.id, textAt + to) - outAt[this.id]);
   }
 
+  /** The bytes of all fragments so far: a view that is valid until the next fragment starts. */
   written(): Uint8Array<ArrayBuffer> {
     return memory.subarray(outAt[this.id], outAt[this.id] + this.end);
   }

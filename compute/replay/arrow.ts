@@ -30,7 +30,7 @@ import {
 import { ColumnWriter, type SnapshotValues } from './column-writer.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 import type { PageText } from './page-text.js';
-import { textBytes, type TextUse } from './page-memory.js';
+import { textBytes, type Encoders } from './page-memory.js';
 
 const { Float64, Int16, Int8, Uint32 } = arrow;
 
@@ -50,12 +50,12 @@ const MARKET_COLUMNS = [
 ] as const;
 
 /** Starts a page. */
-export function beginArrow(page: Page, envelope: ReplayEnvelope, use: TextUse): PageText {
+export function beginArrow(page: Page, envelope: ReplayEnvelope, encoders: Encoders): PageText {
   const stream = streamOf(page, envelope);
   const { head, columns, places, bytes } = stream;
   const longest = Math.max(...places.map(({ validity, end }) => end - validity));
   const room = { bytes, longestBytes: Math.max(head.length, longest), snapshots: 0 };
-  const writer = new ColumnWriter(page, room, use);
+  const writer = new ColumnWriter(page, room, encoders);
   const text = textBytes(bytes);
   writeEnds(stream, text);
   return {

@@ -1,7 +1,7 @@
 /** Writes the columns of an Arrow page into the page writer's memory. */
 import { BIN_FACTORS, MIN_BIN } from '../ladder.js';
 import type { Page } from './page.js';
-import { layOut, memory, textAt, type TextRoom, type TextUse, wasm } from './page-memory.js';
+import { layOut, memory, textAt, type TextRoom, type Encoders, wasm } from './page-memory.js';
 
 const NO_BYTES = new Uint8Array(0);
 const DOUBLE_BYTES = 8;
@@ -32,7 +32,7 @@ export class ColumnWriter {
   private readonly scratch: number;
 
   /** Starts a text, whose contents are to be written. */
-  constructor(page: Page, room: TextRoom, use: TextUse) {
+  constructor(page: Page, room: TextRoom, encoders: Encoders) {
     const { cellOffsets, index, bin, supportCents, resistanceCents, priceUsd } = page;
     this.rowCount = page.rowCount;
     const codes = Math.max(page.markets.length, page.groups.length);
@@ -40,7 +40,7 @@ export class ColumnWriter {
     const columns = [supportCents, resistanceCents, priceUsd, BIN_FACTORS as Float64Array];
     const parts = [...columns, cellOffsets, bin, index ?? NO_BYTES];
     const numbersBytes = scratchBytes + INT32_BYTES * page.rowCount;
-    const addresses = layOut(parts, NO_BYTES, room, use, numbersBytes);
+    const addresses = layOut(parts, NO_BYTES, room, encoders, numbersBytes);
     const [support, resistance, price, factors, offsets, binAt, indexAt, numbers] = addresses;
     this.supportCents = support;
     this.resistanceCents = resistance;

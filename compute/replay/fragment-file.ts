@@ -3,20 +3,16 @@
  * store it unchanged, and its columns are read in place.
  */
 import { crc32 } from 'node:zlib';
-import {
-  FRAGMENT_CODINGS,
-  FRAGMENT_GROUPS,
-  type FragmentForm,
-  type SegmentFragments,
-} from './fragments.js';
+import { FRAGMENT_GROUPS, type FragmentGroup, type SegmentFragments } from './fragments.js';
 
-/** Identifies a segment and the form of its fragments. */
-export interface FragmentsKey extends FragmentForm {
+/** Identifies a segment's fragments. */
+export interface FragmentsKey {
   segmentId: number;
+  group: FragmentGroup;
 }
 
 /** Raise this whenever the same segment would give different bytes: files of another version are made again. */
-export const FRAGMENTS_VERSION = 1;
+export const FRAGMENTS_VERSION = 2;
 const MAGIC = 0x464d_5446;
 const WORD_BYTES = 4;
 /** A multiple of 8 bytes: doubles follow. */
@@ -25,6 +21,8 @@ const HEAD_BYTES = WORD_BYTES * HEAD_WORDS;
 /** The checksum covers everything after it. */
 const CHECKSUM_WORD = 2;
 const CHECKED_FROM = WORD_BYTES * (CHECKSUM_WORD + 1);
+const GROUP_WORD = 6;
+const COUNTS_WORD = 8;
 const TWO_32 = 2 ** 32;
 
 /** Number of items in the columns. */
@@ -70,7 +68,7 @@ function bytesOf({ snapshots, sums, aloneBytes, linkedBytes }: Counts): number {
 
 /** Packs a segment's fragments. */
 export function packFragments(segmentId: number, fragments: SegmentFragments): Uint8Array {
-  const { group, coding, alone, linked, ...columns } = fragments;
+  const { group, alone, linked, ...columns } = fragments;
   const counts = {
     snapshots: fragments.t.length,
     sums: fragments.sumCents.length,
@@ -89,8 +87,8 @@ export function packFragments(segmentId: number, fragments: SegmentFragments): U
   const head = new Uint32Array(buffer, 0, HEAD_WORDS);
   head.set([MAGIC, FRAGMENTS_VERSION, 0, buffer.byteLength]);
   head.set([segmentId % TWO_32, Math.floor(segmentId / TWO_32)], 4);
-  head.set([FRAGMENT_GROUPS.indexOf(group), FRAGMENT_CODINGS.indexOf(coding)], 6);
-  head.set(Object.values(counts), 8);
+  head[GROUP_WORD] = FRAGMENT_GROUPS.indexOf(group);
+  head.set(Object.values(counts), COUNTS_WORD);
   const bytes = new Uint8Array(buffer);
   head[CHECKSUM_WORD] = crc32(bytes.subarray(CHECKED_FROM));
   return bytes;
@@ -99,23 +97,21 @@ export function packFragments(segmentId: number, fragments: SegmentFragments): U
 /**
  * The fragments in packed bytes; they are views of the bytes.
  * @param bytes begin their ArrayBuffer
- * @returns null if they are damaged, or belong to another segment, form or version
+ * @returns null if they are damaged, or belong to another segment, grouping or version
  */
 export function unpackFragments(
   bytes: Uint8Array,
-  { segmentId, group, coding }: FragmentsKey,
+  { segmentId, group }: FragmentsKey,
 ): SegmentFragments | null {
   if (bytes.length < HEAD_BYTES) return null;
   const buffer = bytes.buffer as ArrayBuffer;
   const head = new Uint32Array(buffer, 0, HEAD_WORDS);
-  const [magic, version, checksum, length, low, high, groupIndex, codingIndex] = head;
+  const [magic, version, checksum, length, low, high, groupIndex] = head;
   if (magic !== MAGIC || version !== FRAGMENTS_VERSION || length !== bytes.length) return null;
   if (crc32(bytes.subarray(CHECKED_FROM)) !== checksum) return null;
   if (high * TWO_32 + low !== segmentId) return null;
-  if (FRAGMENT_GROUPS[groupIndex] !== group || FRAGMENT_CODINGS[codingIndex] !== coding) {
-    return null;
-  }
-  const [snapshots, sums, aloneBytes, linkedBytes] = head.subarray(8);
+  if (FRAGMENT_GROUPS[groupIndex] !== group) return null;
+  const [snapshots, sums, aloneBytes, linkedBytes] = head.subarray(COUNTS_WORD);
   const { aloneOffsets, linkedOffsets, ...columns } = columnsIn(buffer, {
     snapshots,
     sums,
@@ -125,5 +121,5 @@ export function unpackFragments(
   const { aloneBytes: aloneTexts, linkedBytes: linkedTexts, ...numbers } = columns;
   const alone = { offsets: aloneOffsets, bytes: aloneTexts };
   const linked = { offsets: linkedOffsets, bytes: linkedTexts };
-  return { group, coding, ...numbers, alone, linked };
+  return { group, ...numbers, alone, linked };
 }

@@ -1,7 +1,6 @@
 /** Makes the fragments of a segment: a task of the pool. */
 import zlib from 'node:zlib';
-import { BrotliEncoder } from '../deflate/brotli-encoder.js';
-import { DeflateEncoder, type FragmentEncoder } from '../deflate/encoder.js';
+import { DeflateEncoder } from '../deflate/encoder.js';
 import { Matcher } from './matcher.js';
 import { textBytes } from './page-memory.js';
 import { writeSnapshot } from './page-writer.js';
@@ -11,17 +10,16 @@ import type { SnapshotRun } from '../segment/run.js';
 import { decodeSegment, digestsOf } from '../segment/segment.js';
 import { cellAppender, emptyCells, emptyRanges, findRanges } from './cells.js';
 import {
-  CODING_BLOCKS,
+  COMMA_BLOCK,
   type CompressedTexts,
-  type FragmentForm,
   type FragmentGroup,
-  LGWIN,
   type SegmentFragments,
 } from './fragments.js';
 import { beginSnapshotTexts, type SnapshotColumns } from './json.js';
 
 /** Plain data and bytes that can cross threads. */
-export interface FragmentsInput extends FragmentForm {
+export interface FragmentsInput {
+  group: FragmentGroup;
   /** An LZ4 block that encodeSegment made. */
   segment: Uint8Array;
   /** Number of the token's markets. */
@@ -32,21 +30,14 @@ export interface FragmentsInput extends FragmentForm {
  * Makes the fragments of a segment. Their columns share memory with nothing else.
  * @throws Error if the segment is damaged, RangeError if it names a market that the token does not have
  */
-export function makeFragments({
-  segment,
-  group,
-  coding,
-  marketCount,
-}: FragmentsInput): SegmentFragments {
-  const compressor = compressors[coding];
+export function makeFragments({ segment, group, marketCount }: FragmentsInput): SegmentFragments {
   const run = decodeSegment(segment);
   const { columns, ...sums } = served(run, group, marketCount);
   const textEnds = compressor.compress(columns);
   const crcs = crcsOf(textBytes(textEnds[run.t.length]), textEnds);
   const t = Uint32Array.from(run.t);
   const digests = digestsOf(run);
-  const texts = compressor.texts(CODING_BLOCKS[coding].comma);
-  return { group, coding, t, ...sums, digests, textEnds, crcs, ...texts };
+  return { group, t, ...sums, digests, textEnds, crcs, ...compressor.texts() };
 }
 
 /** CRC-32 of the text before each end. */
@@ -106,26 +97,21 @@ function served(run: SnapshotRun, group: FragmentGroup, marketCount: number) {
 
 const linkedMatcher = new Matcher(0);
 const aloneMatcher = new Matcher(1);
+const COMMA_BYTES = 1;
 
 /**
  * Compresses each of a segment's snapshots twice while it is written: `alone` repeats only text of the snapshot
  * itself; `linked`, which includes the comma before it, also text of the previous snapshot.
  */
 class SnapshotCompressor {
-  private readonly linked: FragmentEncoder;
-  private readonly alone: FragmentEncoder;
+  private readonly linked = new DeflateEncoder(0);
+  private readonly alone = new DeflateEncoder(1);
   private linkedEnds: number[] = [];
   private aloneEnds: number[] = [];
 
-  constructor(newEncoder: (id: 0 | 1) => FragmentEncoder) {
-    this.linked = newEncoder(0);
-    this.alone = newEncoder(1);
-  }
-
   /** @returns where the text before each snapshot ends, its comma not included; one more entry than snapshots */
   compress(columns: SnapshotColumns): Uint32Array {
-    const { maxDistance } = this.linked;
-    beginSnapshotTexts(columns, { encoders: 2, maxDistance });
+    beginSnapshotTexts(columns, 2);
     for (const part of [linkedMatcher, aloneMatcher, this.linked, this.alone]) part.begin();
     this.linkedEnds = [];
     this.aloneEnds = [];
@@ -139,13 +125,13 @@ class SnapshotCompressor {
   }
 
   /**
-   * The compressed snapshots. A linked form that is not shorter is left out: snapshots longer than the coding's window
+   * The compressed snapshots. A linked form that is not shorter is left out: snapshots longer than deflate's window
    * have too little text in reach.
    */
-  texts(comma: Uint8Array): Record<'alone' | 'linked', CompressedTexts> {
-    const alone = fragmentsOf(this.alone, this.aloneEnds).map((text) => [comma, text]);
+  texts(): Record<'alone' | 'linked', CompressedTexts> {
+    const alone = fragmentsOf(this.alone, this.aloneEnds).map((text) => [COMMA_BLOCK, text]);
     const linked = fragmentsOf(this.linked, this.linkedEnds).map((text, s) =>
-      text.length < comma.length + alone[s][1].length ? [text] : [],
+      text.length < COMMA_BLOCK.length + alone[s][1].length ? [text] : [],
     );
     return { alone: gathered(alone), linked: gathered(linked) };
   }
@@ -170,17 +156,10 @@ class SnapshotCompressor {
   }
 }
 
-const COMMA_BYTES = 1;
-/** How many deflate blocks may share codes: adjacent snapshots are similar. */
-const BLOCKS_PER_CODE = 8;
+/** This thread's compressor, reused for every segment. */
+const compressor = new SnapshotCompressor();
 
-/** This thread's compressors, reused for every segment. */
-const compressors = {
-  gzip: new SnapshotCompressor((id) => new DeflateEncoder(id, BLOCKS_PER_CODE)),
-  br: new SnapshotCompressor(() => new BrotliEncoder(LGWIN)),
-};
-
-function fragmentsOf(encoder: FragmentEncoder, ends: readonly number[]): Uint8Array[] {
+function fragmentsOf(encoder: DeflateEncoder, ends: readonly number[]): Uint8Array[] {
   const written = encoder.written();
   return ends.map((end, s) => written.subarray(s === 0 ? 0 : ends[s - 1], end));
 }

@@ -12,15 +12,6 @@ import { facetsOfMarkets, type ReplayQuery } from './query.js';
 /** The groupings with fragments. */
 export const FRAGMENT_GROUPS = ['market', 'all'] as const;
 export type FragmentGroup = (typeof FRAGMENT_GROUPS)[number];
-/** The content codings with fragments. */
-export const FRAGMENT_CODINGS = ['gzip', 'br'] as const;
-export type FragmentCoding = (typeof FRAGMENT_CODINGS)[number];
-
-/** The form of a segment's fragments. */
-export interface FragmentForm {
-  group: FragmentGroup;
-  coding: FragmentCoding;
-}
 
 /** Compressed texts, concatenated: text `i` has the bytes `offsets[i] <= at < offsets[i + 1]`. */
 export interface CompressedTexts {
@@ -32,7 +23,8 @@ export interface CompressedTexts {
  * A segment's fragments: plain data and bytes that can cross threads. Every fragment's text begins with a comma.
  * In the form that stands alone the comma has a separate block, which a page leaves out of its first fragment.
  */
-export interface SegmentFragments extends FragmentForm {
+export interface SegmentFragments {
+  group: FragmentGroup;
   /** Epoch seconds, one per snapshot. */
   t: Uint32Array;
   /** A digest of each snapshot, as in the segment's entry. */
@@ -61,77 +53,27 @@ export function bytesOfFragments({ alone, linked, ...columns }: SegmentFragments
   return [...numbers, ...texts].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
-/** What a coding needs around its fragments. Every block ends on a byte boundary. */
-interface CodingBlocks {
-  /** A stored comma. */
-  comma: Uint8Array;
-  /** The stream's header and a page's head, compressed. */
-  begin: (text: Uint8Array) => Uint8Array[];
-  /** Like `begin`, uncompressed: at most MAX_STORED_BYTES. */
-  beginStored: (text: Uint8Array) => Uint8Array[];
-  /** A stored text of at most 2^16 - 1 bytes that ends the stream, except for gzip's trailer. */
-  end: (text: Uint8Array) => Uint8Array;
-}
-
 /**
  * A head is stored if it has at most this share of the page: compressing it takes an eighth of the event loop's
  * time for a full page, and saves less than a fiftieth of the page's bytes.
  */
 const STORED_HEAD_SHARE = 1 / 32;
 const MAX_STORED_BYTES = 65_535;
-const DEFLATE_BEGIN = { level: 1, finishFlush: zlib.constants.Z_SYNC_FLUSH };
-/** A window of 2^18 bytes reaches back over the widest snapshots. */
-export const LGWIN = 18;
-const BROTLI_BEGIN = {
-  finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH,
-  params: {
-    [zlib.constants.BROTLI_PARAM_QUALITY]: 1,
-    [zlib.constants.BROTLI_PARAM_LGWIN]: LGWIN,
-  },
-};
-/** How a stream states LGWIN: the bits 0011, lowest first (RFC 7932, 9.1). */
-const LGWIN_BITS = { count: 4, value: 3 };
-const LAST_BROTLI_BLOCK = 3;
-const COMMA = Buffer.from(',');
+const DEFLATE_HEAD = { level: 1, finishFlush: zlib.constants.Z_SYNC_FLUSH };
+/** A stored comma (RFC 1951). Every block ends on a byte boundary. */
+export const COMMA_BLOCK = storedBlock(Buffer.from(','), false);
 
-/** RFC 1951, 1952 and 7932. */
-export const CODING_BLOCKS: Readonly<Record<FragmentCoding, CodingBlocks>> = {
-  gzip: {
-    comma: storedDeflate(COMMA, false),
-    begin: (text) => [GZIP_HEAD, zlib.deflateRawSync(text, DEFLATE_BEGIN)],
-    beginStored: (text) => [GZIP_HEAD, storedDeflateHead(text.length, false), text],
-    end: (text) => storedDeflate(text, true),
-  },
-  br: {
-    comma: storedBrotli(COMMA),
-    begin: (text) => [zlib.brotliCompressSync(text, BROTLI_BEGIN)],
-    beginStored: (text) => [storedBrotliHead(text.length, LGWIN_BITS), text],
-    end: (text) => Uint8Array.of(...storedBrotli(text), LAST_BROTLI_BLOCK),
-  },
-};
-
-function storedDeflate(text: Uint8Array, isLast: boolean): Uint8Array {
-  return Uint8Array.of(...storedDeflateHead(text.length, isLast), ...text);
+function storedBlock(text: Uint8Array, isLast: boolean): Uint8Array {
+  return Uint8Array.of(...storedHead(text.length, isLast), ...text);
 }
 
-function storedDeflateHead(length: number, isLast: boolean): Uint8Array {
+function storedHead(length: number, isLast: boolean): Uint8Array {
   const complement = length ^ 0xffff;
   return Uint8Array.of(
     isLast ? 1 : 0,
     ...[length & 255, length >> 8],
     ...[complement & 255, complement >> 8],
   );
-}
-
-function storedBrotli(text: Uint8Array): Uint8Array {
-  return Uint8Array.of(...storedBrotliHead(text.length), ...text);
-}
-
-/** @param before bits of the stream before the block, at most 4 */
-function storedBrotliHead(length: number, before = { count: 0, value: 0 }): Uint8Array {
-  // ISLAST 0, MNIBBLES 0 for four, MLEN - 1, ISUNCOMPRESSED 1.
-  const head = (((length - 1) << 3) | (1 << 19)) << before.count;
-  return Uint8Array.of((head & 255) | before.value, (head >> 8) & 255, (head >> 16) & 255);
 }
 
 /** Consecutive snapshots of a segment on a page: `first <= s < end`. */
@@ -143,7 +85,7 @@ export interface FragmentSpan {
 
 /** A page that can be served from fragments: default band, no filter, group=market or all. */
 export interface FragmentPage {
-  /** In serving order, none empty; all of one form. */
+  /** In serving order, none empty; all of one grouping. */
   spans: readonly FragmentSpan[];
   /** The token's markets in order of first arrival. */
   markets: readonly Market[];
@@ -155,10 +97,11 @@ export interface FragmentPage {
 
 const TAIL = Buffer.from(PAGE_TAIL);
 const TAIL_CRC = zlib.crc32(TAIL);
-const TAIL_BLOCKS = { gzip: CODING_BLOCKS.gzip.end(TAIL), br: CODING_BLOCKS.br.end(TAIL) };
+/** Ends the stream, except for gzip's trailer. */
+const TAIL_BLOCK = storedBlock(TAIL, true);
 
 /**
- * A page's compressed body. Decompressed, it is byte for byte what renderPage() makes of the same page.
+ * A page's body as gzip. Decompressed, it is byte for byte what renderPage() makes of the same page.
  *
  * @returns null if a market's sum is too large to be exact
  */
@@ -167,19 +110,20 @@ export function assemblePage(page: FragmentPage): Uint8Array | null {
   if (summary === null) return null;
   const head = encodeHead(pageHead(summary, page.envelope));
   const { spans } = page;
-  const { coding } = spans[0].fragments;
-  const { begin, beginStored, comma } = CODING_BLOCKS[coding];
   const snapshots: Uint8Array[] = [];
   for (const span of spans) addSpan(span, snapshots);
   const mostStored = Math.min(STORED_HEAD_SHARE * bytesOf(snapshots), MAX_STORED_BYTES);
-  const parts = head.length <= mostStored ? beginStored(head) : begin(head);
-  const first = parts.length;
-  parts.push(...snapshots);
   // The page's first snapshot has no comma before it.
-  parts[first] = parts[first].subarray(comma.length);
-  parts.push(TAIL_BLOCKS[coding]);
-  if (coding === 'gzip') parts.push(gzipTrailer(head, spans));
-  return concatenated(parts);
+  snapshots[0] = snapshots[0].subarray(COMMA_BLOCK.length);
+  return concatenated([
+    GZIP_HEAD,
+    ...(head.length <= mostStored
+      ? [storedHead(head.length, false), head]
+      : [zlib.deflateRawSync(head, DEFLATE_HEAD)]),
+    ...snapshots,
+    TAIL_BLOCK,
+    gzipTrailer(head, spans),
+  ]);
 }
 
 /** How many cells the spans serve. */

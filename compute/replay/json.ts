@@ -1,5 +1,5 @@
 /** A replay page as JSON text, byte for byte as JSON.stringify writes it. */
-import type { TextUse } from './page-memory.js';
+import type { Encoders } from './page-memory.js';
 import { beginSnapshots } from './page-writer.js';
 import { TIERS } from '../market.js';
 import { indexKey, type PageSnapshots } from './page.js';
@@ -15,20 +15,20 @@ export type SnapshotColumns = Omit<PageSnapshots, 'snapshotCount'>;
  * them. Above 2^46 USD, where cents are finer than doubles, the text is still exact and therefore longer than
  * a double's shortest form.
  */
-export function beginJson(snapshots: PageSnapshots, fields: object, use: TextUse): PageText {
+export function beginJson(snapshots: PageSnapshots, fields: object, encoders: Encoders): PageText {
   const head = encodeHead(fields);
-  beginText(snapshots, head, use);
+  beginText(snapshots, head, encoders);
   return textOfSnapshots(snapshots, head.length, { hasCommas: true, tail: TAIL });
 }
 
 const NO_BYTES = new Uint8Array(0);
 
 /** Starts the page writer's text of snapshots without a head. */
-export function beginSnapshotTexts(columns: SnapshotColumns, use: TextUse): void {
-  beginText(columns, NO_BYTES, use);
+export function beginSnapshotTexts(columns: SnapshotColumns, encoders: Encoders): void {
+  beginText(columns, NO_BYTES, encoders);
 }
 
-function beginText(columns: SnapshotColumns, head: Uint8Array, use: TextUse): void {
+function beginText(columns: SnapshotColumns, head: Uint8Array, encoders: Encoders): void {
   const { t, tier, priceUsd } = columns;
   const texts = {
     isPacked: false,
@@ -39,5 +39,5 @@ function beginText(columns: SnapshotColumns, head: Uint8Array, use: TextUse): vo
     ),
     arrayKeys: [`,"${indexKey(columns)}":[`, ',"bin":[', ',"support_usd":[', ',"resistance_usd":['],
   };
-  beginSnapshots(columns, texts, head, TAIL.length, use);
+  beginSnapshots(columns, texts, head, TAIL.length, encoders);
 }

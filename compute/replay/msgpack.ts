@@ -6,7 +6,7 @@ import { packMaps } from '../messagepack.js';
 import { TIERS } from '../market.js';
 import { indexKey, type PageSnapshots } from './page.js';
 import { type PageText, textOfSnapshots } from './page-text.js';
-import type { TextUse } from './page-memory.js';
+import type { Encoders } from './page-memory.js';
 import { beginSnapshots } from './page-writer.js';
 
 const NO_BYTES = new Uint8Array(0);
@@ -17,7 +17,11 @@ const FLOAT64 = 0xcb;
  * Starts a document of `fields` and then snapshots. Times, indexes and bins are integers; prices and amounts of snapshots are always
  * float64 (the double nearest to the cents), so typed readers see one type per column.
  */
-export function beginMsgpack(snapshots: PageSnapshots, fields: object, use: TextUse): PageText {
+export function beginMsgpack(
+  snapshots: PageSnapshots,
+  fields: object,
+  encoders: Encoders,
+): PageText {
   const { t, tier, priceUsd } = snapshots;
   const document = packMaps({ ...fields, snapshots: [] });
   // Without the header of the empty list.
@@ -33,7 +37,7 @@ export function beginMsgpack(snapshots: PageSnapshots, fields: object, use: Text
     ),
     arrayKeys: [key ?? '', 'bin', 'support_usd', 'resistance_usd'].map(packed),
   };
-  beginSnapshots(snapshots, texts, head, 0, use);
+  beginSnapshots(snapshots, texts, head, 0, encoders);
   return textOfSnapshots(snapshots, head.length, { hasCommas: false, tail: NO_BYTES });
 }
 

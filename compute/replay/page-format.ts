@@ -4,7 +4,7 @@ import { beginJson } from './json.js';
 import { beginMsgpack } from './msgpack.js';
 import { type Page, pageHead, type PageSnapshots, type ReplayEnvelope } from './page.js';
 import type { PageText } from './page-text.js';
-import { TEXT_ALONE, type TextUse } from './page-memory.js';
+import { type Encoders } from './page-memory.js';
 
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
@@ -16,15 +16,15 @@ export function beginPage(
   page: Page,
   envelope: ReplayEnvelope,
   format: PageFormat,
-  use: TextUse,
+  encoders: Encoders,
 ): PageText {
   switch (format) {
     case 'json':
-      return beginJson(page, pageHead(page, envelope), use);
+      return beginJson(page, pageHead(page, envelope), encoders);
     case 'msgpack':
-      return beginMsgpack(page, pageHead(page, envelope), use);
+      return beginMsgpack(page, pageHead(page, envelope), encoders);
     case 'arrow':
-      return beginArrow(page, envelope, use);
+      return beginArrow(page, envelope, encoders);
   }
 }
 
@@ -34,7 +34,7 @@ export function writePage(
   envelope: ReplayEnvelope,
   format: PageFormat,
 ): Uint8Array<ArrayBuffer> {
-  return written(beginPage(page, envelope, format, TEXT_ALONE));
+  return written(beginPage(page, envelope, format, 0));
 }
 
 function written(text: PageText): Uint8Array<ArrayBuffer> {
@@ -48,7 +48,7 @@ export function encodeSnapshots(
   format: MessageFormat,
 ): Uint8Array<ArrayBuffer> {
   const begin = format === 'json' ? beginJson : beginMsgpack;
-  return written(begin(snapshots, {}, TEXT_ALONE)).slice();
+  return written(begin(snapshots, {}, 0)).slice();
 }
 
 /** Encodes a page; the bytes own their whole ArrayBuffer. */

@@ -49,8 +49,7 @@ export function matchedGzipPage(
   onText: () => void,
   pays: (cells: number) => boolean,
 ): GzippedText {
-  const { maxDistance } = encoder;
-  const pageText = beginPage(page, envelope, format, { encoders: 1, maxDistance });
+  const pageText = beginPage(page, envelope, format, 1);
   matcher.begin();
   encoder.begin();
   encoder.take(matcher.ofText(0, pageText.headEnd));

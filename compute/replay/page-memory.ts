@@ -2,18 +2,21 @@
  * The page writer's memory: a page's text, its matches and its deflate blocks, in WebAssembly. Its sources are in
  * `assembly`. Each thread has one, which holds one text at a time; positions count from the text's first byte.
  */
+import {
+  type BlockTables,
+  DISTANCE_SYMBOLS,
+  LITERAL_SYMBOLS,
+  makeCodes,
+} from '../deflate/block-codes.js';
 import { grown, newInstance, type WebAssemblyMemory } from '../web-assembly.js';
 
 /** Bytes that the page writer may touch after the end of a text or of encoded bytes. */
 const SLACK_BYTES = 16;
 /** Everything in memory begins at multiples of this. */
 const ALIGNMENT_BYTES = 16;
-/** Deflate's symbols: literals, the end of a block and lengths; distances. */
-export const LITERAL_SYMBOLS = 286;
-export const DISTANCE_SYMBOLS = 30;
 /** A match's numbers: where it begins, its length and its distance. */
 export const MATCH_NUMBERS = 3;
-/** The shortest match of deflate and brotli that is used. */
+/** The shortest match that is used. */
 const MIN_MATCH_BYTES = 3;
 /** What deflate writes for a byte of text at most, and for a block or a fragment besides. */
 const BYTES_PER_TEXT_BYTE = 2;
@@ -21,37 +24,8 @@ const MAX_BLOCK_BYTES = 1024;
 /** Two blocks in a row have at least so many bytes of text, unless a fragment ends. */
 const TWO_BLOCKS_BYTES = 32_768;
 
-/** Where and for whom a text is made. */
-export interface TextUse {
-  /** How many encoders of deflate read it: 0, 1 or 2. */
-  encoders: number;
-  /** How far back a match may reach, in bytes. */
-  maxDistance: number;
-}
-
-/** Nothing compresses the text while it is written. */
-export const TEXT_ALONE: TextUse = { encoders: 0, maxDistance: 0 };
-
-/** A block's codes, in the page writer's memory. */
-export interface CodeTables {
-  symbolCodes: Uint16Array;
-  symbolLengths: Uint8Array;
-  distanceCodes: Uint16Array;
-  distanceLengths: Uint8Array;
-}
-
-/** The codes of one encoder. */
-export interface CodeMaker {
-  /**
-   * Makes codes for a block from the counts of its symbols, or keeps those of the block before.
-   * @returns the head that states new codes, its last byte filled up with zeros, and its bits; null for the codes before
-   */
-  makeCodes(
-    symbolCounts: Uint32Array,
-    distanceCounts: Uint32Array,
-    codes: CodeTables,
-  ): { head: Uint8Array; bits: number } | null;
-}
+/** How many encoders of deflate read a text while it is written. */
+export type Encoders = 0 | 1 | 2;
 
 /** What it calls. Numbers are addresses in its memory, unless they count something. */
 interface Exports {
@@ -78,7 +52,7 @@ interface Exports {
     bin: number,
     factors: number,
   ): void;
-  setMatches(matches: number, maxDistance: number): void;
+  setMatches(matches: number): void;
   beginMatches(m: number): void;
   limitMatches(m: number, taken: number, floor: number): void;
   matchText(m: number, from: number, to: number): number;
@@ -117,9 +91,7 @@ interface Exports {
   setHeadBits(e: number, bits: number): void;
 }
 
-/** The encoders' codes. */
-export const codeMakers: (CodeMaker | null)[] = [null, null];
-export const wasm = newInstance<Exports>(makeCodes);
+export const wasm = newInstance<Exports>(makeBlockCodes);
 
 /** All of the memory. Growing it replaces the view. */
 export let memory = new Uint8Array(wasm.memory.buffer);
@@ -141,7 +113,7 @@ export function layOut(
   parts: readonly ArrayBufferView[],
   head: Uint8Array,
   room: TextRoom,
-  { encoders, maxDistance }: TextUse,
+  encoders: Encoders,
   numbersBytes = 0,
 ): number[] {
   let end = wasm.freeMemory();
@@ -163,7 +135,7 @@ export function layOut(
   });
   memory.set(head, textAt);
   wasm.beginText(textAt, head.length);
-  wasm.setMatches(matchesAt, maxDistance);
+  wasm.setMatches(matchesAt);
   return addresses;
 }
 
@@ -172,28 +144,24 @@ export function textBytes(length: number): Uint8Array<ArrayBuffer> {
   return memory.subarray(textAt, textAt + length);
 }
 
-function makerOf(e: 0 | 1): CodeMaker {
-  const maker = codeMakers[e];
-  if (maker === null) throw new Error('no text begun');
-  return maker;
-}
-
-/** Called by the page writer before it writes a block. */
-function makeCodes(e: 0 | 1): boolean {
+const tablesOf = (e: 0 | 1): BlockTables => {
   const { buffer } = memory;
-  const codes = {
+  return {
+    symbolCounts: new Uint32Array(buffer, wasm.symbolCounts(), LITERAL_SYMBOLS),
+    distanceCounts: new Uint32Array(buffer, wasm.distanceCounts(e), DISTANCE_SYMBOLS),
     symbolCodes: new Uint16Array(buffer, wasm.symbolCodes(e), LITERAL_SYMBOLS),
     symbolLengths: new Uint8Array(buffer, wasm.symbolLengths(e), LITERAL_SYMBOLS),
     distanceCodes: new Uint16Array(buffer, wasm.distanceCodes(e), DISTANCE_SYMBOLS),
     distanceLengths: new Uint8Array(buffer, wasm.distanceLengths(e), DISTANCE_SYMBOLS),
   };
-  const made = makerOf(e).makeCodes(
-    new Uint32Array(buffer, wasm.symbolCounts(), LITERAL_SYMBOLS),
-    new Uint32Array(buffer, wasm.distanceCounts(e), DISTANCE_SYMBOLS),
-    codes,
-  );
-  if (made === null) return false;
-  memory.set(made.head, wasm.head(e));
-  wasm.setHeadBits(e, made.bits);
-  return true;
+};
+/** By encoder: the tables in memory. */
+const tables = [tablesOf(0), tablesOf(1)];
+
+/** Called by the page writer before it writes a block. */
+function makeBlockCodes(e: 0 | 1): void {
+  if (tables[e].symbolCounts.buffer !== memory.buffer) tables[e] = tablesOf(e);
+  const { bytes, bits } = makeCodes(tables[e]);
+  memory.set(bytes, wasm.head(e));
+  wasm.setHeadBits(e, bits);
 }

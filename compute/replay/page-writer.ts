@@ -1,5 +1,5 @@
 /** Writes a page's text of snapshots into the page writer's memory. */
-import { layOut, textAt, type TextUse, wasm } from './page-memory.js';
+import { layOut, textAt, type Encoders, wasm } from './page-memory.js';
 
 /** For each cell of the widest snapshot: where its two amounts begin in this and in the previous snapshot, and its number there. */
 const CELL_NUMBERS = 5;
@@ -33,8 +33,8 @@ interface SnapshotTexts {
 const NO_INDEX = new Uint16Array(0);
 
 /** Starts a text of any bytes. */
-export function beginText(text: Uint8Array, use: TextUse): void {
-  layOut([], text, { bytes: text.length, longestBytes: text.length, snapshots: 0 }, use);
+export function beginText(text: Uint8Array, encoders: Encoders): void {
+  layOut([], text, { bytes: text.length, longestBytes: text.length, snapshots: 0 }, encoders);
 }
 
 /**
@@ -48,7 +48,7 @@ export function beginSnapshots(
   texts: SnapshotTexts,
   head: Uint8Array,
   tailBytes: number,
-  use: TextUse,
+  encoders: Encoders,
 ): void {
   const snapshots = texts.openings.length;
   const keys = bytesOfTexts(texts.arrayKeys);
@@ -84,7 +84,7 @@ export function beginSnapshots(
     keys,
     Uint32Array.from(texts.arrayKeys, ({ length }) => length),
   ];
-  const addresses = layOut(parts, head, room, use, 4 * CELL_NUMBERS * widest);
+  const addresses = layOut(parts, head, room, encoders, 4 * CELL_NUMBERS * widest);
   if (index === null) addresses[1] = 0;
   wasm.setColumns(...addresses, widest, Number(texts.isPacked));
 }

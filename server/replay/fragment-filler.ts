@@ -1,6 +1,5 @@
 /** Makes fragments of stored segments before they are requested, the newest first, while the pool is idle. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FragmentCoding, FragmentGroup } from '../../compute/replay/fragments.js';
 import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
 import { HOUR_MS } from '../../compute/time.js';
 import type { SegmentRange, SegmentSource } from '../../storage/contract.js';
@@ -9,8 +8,6 @@ import { Turns } from '../../storage/turns.js';
 import type { Log } from '../log.js';
 import type { Fragments, FragmentsOrder } from './fragments.js';
 
-/** The coding that clients request most; fragments of the other are made after pages have missed them. */
-const CODING: FragmentCoding = 'gzip';
 /** Segments listed by one statement. */
 const LISTED_AT_ONCE = 64;
 /** Segments whose fragments one task makes: a page that arrives in the meantime waits for at most these. */
@@ -147,10 +144,7 @@ export class FragmentFiller {
   }
 
   private missing(segmentId: number, marketCount: number): FragmentsOrder[] {
-    const keys = FRAGMENT_GROUPS.map((group: FragmentGroup) => {
-      return { segmentId, group, coding: CODING };
-    });
-    return keys
+    return FRAGMENT_GROUPS.map((group) => ({ segmentId, group }))
       .filter((key) => !this.options.fragments.isDone(key))
       .map((key) => ({ key, marketCount }));
   }

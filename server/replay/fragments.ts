@@ -7,7 +7,7 @@ import {
   assemblePage,
   bytesOfFragments,
   cellsOf,
-  type FragmentForm,
+  type FragmentGroup,
   type FragmentSpan,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
@@ -58,7 +58,7 @@ interface Kept {
 
 interface Request {
   plan: PagePlan;
-  form: FragmentForm;
+  group: FragmentGroup;
   start: PageStart;
   spans: readonly PlanSpan[];
   identity: PageIdentity;
@@ -109,11 +109,11 @@ export class Fragments {
    * missing: those are made when they are missed a second time.
    */
   page(plan: PagePlan, identity: PageIdentity): MadePage | null | Promise<MadePage | null> {
-    const form = this.kept === null ? null : formOf(identity);
-    if (form === null) return null;
+    const group = this.kept === null ? null : groupOf(identity);
+    if (group === null) return null;
     const start = startOfPlan(plan, identity.query);
     if (start.length === 0) return null;
-    const request = { plan, form, start, identity, spans: spansOfPlan(plan, start.length) };
+    const request = { plan, group, start, identity, spans: spansOfPlan(plan, start.length) };
     const found = new Map<number, SegmentFragments>();
     const missing = this.find(request, found);
     if (missing.length === 0) return this.assemble(request, found);
@@ -152,11 +152,11 @@ export class Fragments {
   }
 
   /** Indexes of the plan's segments whose fragments are not in memory. */
-  private find({ plan, form, spans }: Request, found: Map<number, SegmentFragments>): number[] {
+  private find({ plan, group, spans }: Request, found: Map<number, SegmentFragments>): number[] {
     const missing = new Set<number>();
     let at = 0;
     for (const { segment, first, end } of spans) {
-      const key = { segmentId: plan.segmentIds[segment], ...form };
+      const key = { segmentId: plan.segmentIds[segment], group };
       const kept = this.kept?.get(FRAGMENT_FILES.textOf(key));
       if (kept !== undefined && fits(kept, plan, at, first, end)) {
         if (first === 0 && end === kept.fragments.t.length) kept.isDoubtful = false;
@@ -362,8 +362,8 @@ export class Fragments {
   }
 }
 
-function keyOf({ plan, form }: Request, segment: number): FragmentsKey {
-  return { segmentId: plan.segmentIds[segment], ...form };
+function keyOf({ plan, group }: Request, segment: number): FragmentsKey {
+  return { segmentId: plan.segmentIds[segment], group };
 }
 
 /** Whether rows `first <= row < end` are the plan's snapshots from index `at` on. */
@@ -381,10 +381,9 @@ function fits(
   return true;
 }
 
-/** The form of fragments that a page needs; null if only the pool makes it. */
-function formOf({ query, format, encoding }: PageIdentity): FragmentForm | null {
+/** The grouping of the fragments that a page needs; null if only the pool makes it. */
+function groupOf({ query, format, encoding }: PageIdentity): FragmentGroup | null {
   const { group } = query;
-  if (format !== 'json' || (encoding !== 'gzip' && encoding !== 'br')) return null;
-  if (!isDefaultView(query) || (group !== 'market' && group !== 'all')) return null;
-  return { group, coding: encoding };
+  if (format !== 'json' || encoding !== 'gzip' || !isDefaultView(query)) return null;
+  return group === 'market' || group === 'all' ? group : null;
 }

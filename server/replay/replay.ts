@@ -34,7 +34,7 @@ import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
 import {
   ARROW_STREAM,
   negotiate,
-  negotiateFragments,
+  permittedEncodings,
   reprDigestHeaders,
   type Representation,
   representationHeaders,
@@ -206,13 +206,6 @@ function jobOf(
   return { exchange, request, source, page, representation, nowS };
 }
 
-/** The same page in another representation. */
-function encodedAs(job: PageJob, representation: Representation): PageJob {
-  const { encoding } = representation;
-  if (encoding === job.representation.encoding) return job;
-  return { ...job, representation, page: { ...job.page, encoding } };
-}
-
 function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob): PageRequest {
   return { source, fromS, toS, stepS, nowS };
 }
@@ -234,17 +227,16 @@ async function replyWithoutPool(
   plan: PagePlan,
 ): Promise<PreparedReply | null> {
   const { exchange, request } = job;
-  // Fragments cover whole segments, and do not pay if pages use only a few snapshots of each.
-  const fragments = request.stepS === undefined ? services.fragments : undefined;
-  const ready = fragments === undefined ? job : encodedAs(job, negotiateFragments(exchange));
   if (exchange.header('if-none-match') !== '') {
-    for (const one of new Set([ready, job])) {
-      const unchanged = notModified(one, tagOf(one, plan));
+    for (const encoding of new Set([job.page.encoding, ...permittedEncodings(exchange)])) {
+      const unchanged = notModified(job, tagOf({ ...job, page: { ...job.page, encoding } }, plan));
       if (unchanged !== null) return unchanged;
     }
   }
-  const assembled = await fragments?.page(plan, ready.page);
-  if (assembled) return fullReply(ready, tagOf(ready, plan), assembled);
+  // Fragments cover whole segments, and do not pay if pages use only a few snapshots of each.
+  const fragments = request.stepS === undefined ? services.fragments : undefined;
+  const assembled = await fragments?.page(plan, job.page);
+  if (assembled) return fullReply(job, tagOf(job, plan), assembled);
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
   return exchange.method === 'HEAD' ? pageReply(job, tagOf(job, plan), null) : null;
 }

@@ -20,10 +20,8 @@ type MediaType = keyof typeof FORMAT_OF_MEDIA_TYPE;
 const MEDIA_TYPES = Object.keys(FORMAT_OF_MEDIA_TYPE) as MediaType[];
 
 type Encodings = readonly Exclude<ContentEncoding, 'identity'>[];
-/** In order of preference for pages that the pool makes: it writes gzip together with the text, smaller than br. */
+/** In order of preference: gzip is ready in fragments, and the pool writes it together with the text, smaller than br. */
 const ENCODINGS: Encodings = (['gzip', 'zstd', 'br'] as const).filter(canEncode);
-/** For pages from fragments, which are ready in both codings: br is smaller. */
-const FRAGMENT_ENCODINGS: Encodings = (['br', 'zstd', 'gzip'] as const).filter(canEncode);
 
 export interface Representation {
   mediaType: MediaType;
@@ -36,20 +34,17 @@ export interface Representation {
  * @throws ApiError 406
  */
 export function negotiate(exchange: Exchange): Representation {
-  return negotiateAmong(exchange, ENCODINGS);
-}
-
-/** The same for a page from fragments. @throws ApiError 406 */
-export function negotiateFragments(exchange: Exchange): Representation {
-  return negotiateAmong(exchange, FRAGMENT_ENCODINGS);
-}
-
-function negotiateAmong(exchange: Exchange, encodings: Encodings): Representation {
   const mediaType = negotiateMediaType(exchange.header('accept'), MEDIA_TYPES);
   if (mediaType === null) throw notAcceptable('Accept', MEDIA_TYPES);
-  const encoding = negotiateEncoding(exchange.header('accept-encoding'), encodings);
-  if (encoding === null) throw notAcceptable('Accept-Encoding', [...encodings, 'identity']);
+  const encoding = negotiateEncoding(exchange.header('accept-encoding'), ENCODINGS);
+  if (encoding === null) throw notAcceptable('Accept-Encoding', [...ENCODINGS, 'identity']);
   return { mediaType, format: FORMAT_OF_MEDIA_TYPE[mediaType], encoding };
+}
+
+/** The codings that the request's Accept-Encoding permits: the client may have kept a page in any of them. */
+export function permittedEncodings(exchange: Exchange): Encodings {
+  const header = exchange.header('accept-encoding');
+  return ENCODINGS.filter((encoding) => negotiateEncoding(header, [encoding]) === encoding);
 }
 
 /** The headers that state a page's representation. */

@@ -122,7 +122,7 @@ describe('npm run bench -- --smoke', () => {
     const paths =
       /^page A\/(?!.* of (msgpack|arrow))(json|JSON.stringify|gzip|br)|^fragments A\/assemble|^steps A\/.*render|^http A\/.*group=market/;
     const hashes = hashesOf(paths);
-    expect(hashes).toHaveLength(6 + 2 + 3 + 6 + 3 + 4);
+    expect(hashes).toHaveLength(6 + 1 + 3 + 6 + 3 + 2);
     expect(new Set(hashes)).toEqual(new Set([market]));
     for (const group of ['all', 'venue'] as const) {
       const grouped = hashesOf(new RegExp(`^http A/.*group=${group}`));

@@ -1,7 +1,7 @@
 import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DeflateEncoder, GzipEncoder, MAX_DISTANCE_BYTES } from '../../compute/deflate/encoder.js';
+import { DeflateEncoder, GzipEncoder } from '../../compute/deflate/encoder.js';
 import { canonicalCodes, codeLengths } from '../../compute/deflate/prefix-codes.js';
 import { Matcher } from '../../compute/replay/matcher.js';
 import { beginText } from '../../compute/replay/page-writer.js';
@@ -9,9 +9,6 @@ import { sequence } from './ladder-store.js';
 
 const WINDOW_BYTES = 32_768;
 const SEED = 4321;
-
-/** For one encoder. */
-const USE = { encoders: 1, maxDistance: MAX_DISTANCE_BYTES };
 
 /** A text and the matches from which it was made: where each begins, its length and its distance. */
 interface MadeText {
@@ -59,7 +56,7 @@ function madeOf(list: Step[]): MadeText {
 }
 
 function encoded({ text, matches }: MadeText, encoder: GzipEncoder) {
-  beginText(text, USE);
+  beginText(text, 1);
   encoder.begin();
   encoder.take(Uint32Array.from(matches));
   return encoder.finish(text.length);
@@ -67,7 +64,7 @@ function encoded({ text, matches }: MadeText, encoder: GzipEncoder) {
 
 /** Encodes a text with the matches found in it, part by part. */
 function matchedBytes(text: Uint8Array, encoder: GzipEncoder, parts = 2) {
-  beginText(text, USE);
+  beginText(text, 1);
   encoder.begin();
   matcher.begin();
   for (let part = 0; part < parts; part++) {
@@ -158,7 +155,7 @@ describe('the gzip encoder', () => {
       Uint32Array.from(end > 110_000 || end === 100_000 ? [end - 3, 3, 1] : []);
     const pieces = (skipped: number) => {
       const maker = new DeflateEncoder(0);
-      beginText(text, USE);
+      beginText(text, 1);
       maker.begin();
       maker.take(matchBefore(skipped));
       maker.skip(100_000);

@@ -9,8 +9,8 @@ import {
   type CompressedTexts,
   joinedCrc,
   crcWithEnd,
-  FRAGMENT_CODINGS,
-  type FragmentForm,
+  FRAGMENT_GROUPS,
+  type FragmentGroup,
   type FragmentSpan,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
@@ -36,19 +36,18 @@ import {
 import { gzipReaders } from '../support/programs.js';
 
 const WHOLE = { rows: 1000, namesNext: true, runLength: 3 };
-const DECODERS = { gzip: zlib.gunzipSync, br: zlib.brotliDecompressSync };
 
 const requestOf = (group: 'market' | 'all', from: number) =>
   plainRequest(from, START_T + 10_000_000, { group });
 
 /** The fragments of a store's segments, and the position of each snapshot in them. */
-function fragmentsOf(store: PlainStore, runLength: number, form: FragmentForm) {
+function fragmentsOf(store: PlainStore, runLength: number, group: FragmentGroup) {
   const { runs, placeOf } = runsOf(store, runLength);
   const segments: SegmentFragments[] = [];
   for (const run of runs) {
     // Fragments do not know markets that arrived later.
     const marketCount = Math.max(-1, ...run.market) + 1;
-    segments.push(makeFragments({ segment: encodeSegment(run), marketCount, ...form }));
+    segments.push(makeFragments({ segment: encodeSegment(run), marketCount, group }));
   }
   return { segments, placeOf };
 }
@@ -90,10 +89,7 @@ function bothWays(
   return { page, json, body };
 }
 
-const forms = fc.record({
-  group: fc.constantFrom('market' as const, 'all' as const),
-  coding: fc.constantFrom(...FRAGMENT_CODINGS),
-});
+const groups = fc.constantFrom(...FRAGMENT_GROUPS);
 
 describe('a page from fragments', () => {
   it('is byte for byte the JSON of the kernel and of the reference, from anywhere', () => {
@@ -102,22 +98,22 @@ describe('a page from fragments', () => {
       fc.property(
         stores,
         fc.array(fc.boolean(), { minLength: 24, maxLength: 24 }),
-        forms,
+        groups,
         fc.integer({ min: 1, max: 20 }),
         pageLimits,
-        (store, isHidden, form, runLength, limits) => {
-          const all = fragmentsOf(store, runLength, form);
+        (store, isHidden, group, runLength, limits) => {
+          const all = fragmentsOf(store, runLength, group);
           const visible = {
             ...store,
             snapshots: store.snapshots.filter((_, s) => s % 3 > 0 || !isHidden[s]),
           };
           for (const { t } of visible.snapshots) {
-            const { json, body } = bothWays(visible, all, form.group, t, limits);
-            const request = requestOf(form.group, t);
+            const { json, body } = bothWays(visible, all, group, t, limits);
+            const request = requestOf(group, t);
             const unclamped = { ...envelopeOf(request), clamped: false };
             const { reply } = referencePage(visible, request, limits, unclamped);
             expect(json.toString()).toBe(JSON.stringify(reply));
-            expect(DECODERS[form.coding](body as Uint8Array).toString()).toBe(json.toString());
+            expect(zlib.gunzipSync(body as Uint8Array).toString()).toBe(json.toString());
             pages++;
           }
         },
@@ -127,40 +123,33 @@ describe('a page from fragments', () => {
     expect(pages).toBeGreaterThan(200);
   });
 
-  it.each(
-    FRAGMENT_CODINGS.flatMap((coding) => [
-      ['the window', coding, wideStore(14, 50), 6] as const,
-      ['any window', coding, wideStore(3, 250), 3] as const,
-    ]),
-  )('is correct for snapshots wider than %s in %s', (_, coding, store, runLength) => {
-    const all = fragmentsOf(store, runLength, { group: 'market', coding });
+  it('is correct for snapshots wider than the window', () => {
+    const store = wideStore(14, 50);
+    const all = fragmentsOf(store, 6, 'market');
     for (const [s, { t }] of store.snapshots.entries()) {
       const { json, body } = bothWays(store, all, 'market', t);
       expect(json.length / (store.snapshots.length - s)).toBeGreaterThan(32 * 1024);
-      expect(DECODERS[coding](body as Uint8Array).equals(json)).toBe(true);
+      expect(zlib.gunzipSync(body as Uint8Array).equals(json)).toBe(true);
     }
   });
 
-  it.each(FRAGMENT_CODINGS)(
-    'in %s stores its head only where that is little of the page',
-    (coding) => {
-      const store = wideStore(60, 50);
-      const all = fragmentsOf(store, 6, { group: 'market', coding });
-      const few = fragmentsOf(wideStore(14, 1), 6, { group: 'market', coding });
-      const isHeadStored = (of: PlainStore, fragments: AllFragments): boolean => {
-        const { json, body } = bothWays(of, fragments, 'market', of.snapshots[0].t);
-        expect(DECODERS[coding](body as Uint8Array).equals(json)).toBe(true);
-        const head = json.subarray(0, json.indexOf('"snapshots":['));
-        return Buffer.from(body as Uint8Array).includes(head);
-      };
-      expect(isHeadStored(store, all)).toBe(true);
-      expect(isHeadStored(wideStore(14, 1), few)).toBe(false);
-    },
-  );
+  it('stores its head only where that is little of the page', () => {
+    const store = wideStore(60, 50);
+    const all = fragmentsOf(store, 6, 'market');
+    const few = fragmentsOf(wideStore(14, 1), 6, 'market');
+    const isHeadStored = (of: PlainStore, fragments: AllFragments): boolean => {
+      const { json, body } = bothWays(of, fragments, 'market', of.snapshots[0].t);
+      expect(zlib.gunzipSync(body as Uint8Array).equals(json)).toBe(true);
+      const head = json.subarray(0, json.indexOf('"snapshots":['));
+      return Buffer.from(body as Uint8Array).includes(head);
+    };
+    expect(isHeadStored(store, all)).toBe(true);
+    expect(isHeadStored(wideStore(14, 1), few)).toBe(false);
+  });
 
-  it.each(FRAGMENT_CODINGS)('is correct in %s if linked fragments are left out', (coding) => {
+  it('is correct if linked fragments are left out', () => {
     const store = wideStore(30, 2);
-    const all = fragmentsOf(store, 30, { group: 'market', coding });
+    const all = fragmentsOf(store, 30, 'market');
     const [{ linked, ...rest }] = all.segments;
     const parts = Array.from(rest.t, (_, s) => {
       const isLeftOut = s % 3 === 1 || s === 8;
@@ -169,19 +158,16 @@ describe('a page from fragments', () => {
     all.segments[0] = { ...rest, linked: gathered(parts.map((part) => [part])) };
     for (const { t } of store.snapshots) {
       const { json, body } = bothWays(store, all, 'market', t);
-      expect(DECODERS[coding](body as Uint8Array).equals(json)).toBe(true);
+      expect(zlib.gunzipSync(body as Uint8Array).equals(json)).toBe(true);
     }
   });
 
-  it.each(FRAGMENT_CODINGS)(
-    'is a fifth of its text or less in %s, where little changes',
-    (coding) => {
-      const store = wideStore(40, 3);
-      const all = fragmentsOf(store, 40, { group: 'market', coding });
-      const { json, body } = bothWays(store, all, 'market', START_T);
-      expect(json.length / (body as Uint8Array).length).toBeGreaterThan(5);
-    },
-  );
+  it('is a fifth of its text or less, where little changes', () => {
+    const store = wideStore(40, 3);
+    const all = fragmentsOf(store, 40, 'market');
+    const { json, body } = bothWays(store, all, 'market', START_T);
+    expect(json.length / (body as Uint8Array).length).toBeGreaterThan(5);
+  });
 
   it('is null if sums depend on the order of addition', () => {
     const huge = 2n ** 52n;
@@ -193,7 +179,7 @@ describe('a page from fragments', () => {
       cells: [{ ...cell, support: huge, resistance: 0n }],
     }));
     const store = { ...wideStore(1, 1), snapshots };
-    const all = fragmentsOf(store, 3, { group: 'market', coding: 'gzip' });
+    const all = fragmentsOf(store, 3, 'market');
     expect(bothWays(store, all, 'market', START_T).body).toBeNull();
     expect(bothWays(store, all, 'market', START_T + 2).body).not.toBeNull();
   });
@@ -207,10 +193,10 @@ describe('a fragment', () => {
   const partOf = ({ offsets, bytes }: CompressedTexts, s: number) =>
     bytes.subarray(offsets[s], offsets[s + 1]);
 
-  it('in gzip repeats only its own snapshot, and if it is linked also the one before', () => {
+  it('repeats only its own snapshot, and if it is linked also the one before', () => {
     let linkedFragments = 0;
     const check = (store: PlainStore, runLength: number, group: 'market' | 'all') => {
-      const { segments } = fragmentsOf(store, runLength, { group, coding: 'gzip' });
+      const { segments } = fragmentsOf(store, runLength, group);
       for (const { alone, linked, t, textEnds, crcs } of segments) {
         let before = '';
         for (let s = 0; s < t.length; s++) {
@@ -228,26 +214,17 @@ describe('a fragment', () => {
         }
       }
     };
-    fc.assert(
-      fc.property(
-        stores,
-        fc.integer({ min: 1, max: 20 }),
-        fc.constantFrom('market' as const, 'all' as const),
-        check,
-      ),
-      { numRuns: 60 },
-    );
+    fc.assert(fc.property(stores, fc.integer({ min: 1, max: 20 }), groups, check), { numRuns: 60 });
     check(wideStore(20, 3), 20, 'market');
     check(wideStore(5, 12), 5, 'market');
     check(wideStore(4, 50), 4, 'market');
     expect(linkedFragments).toBeGreaterThan(100);
   });
 
-  it.each(FRAGMENT_CODINGS)('in %s is the same whatever was encoded before', (coding) => {
-    const form: FragmentForm = { group: 'market', coding };
-    const [first] = fragmentsOf(wideStore(20, 4), 20, form).segments;
-    fragmentsOf(wideStore(9, 11), 4, { group: 'all', coding });
-    const [again] = fragmentsOf(wideStore(20, 4), 20, form).segments;
+  it('is the same whatever was encoded before', () => {
+    const [first] = fragmentsOf(wideStore(20, 4), 20, 'market').segments;
+    fragmentsOf(wideStore(9, 11), 4, 'all');
+    const [again] = fragmentsOf(wideStore(20, 4), 20, 'market').segments;
     expect(again).toEqual(first);
   });
 });
@@ -255,7 +232,7 @@ describe('a fragment', () => {
 describe.each(gzipReaders)('%s', (command, args) => {
   it('reads the page, its length and its checksum', () => {
     const store = wideStore(20, 4);
-    const all = fragmentsOf(store, 7, { group: 'market', coding: 'gzip' });
+    const all = fragmentsOf(store, 7, 'market');
     const { json, body } = bothWays(store, all, 'market', store.snapshots[5].t);
     const { status, stdout } = spawnSync(command, args, { input: body as Uint8Array });
     expect([status, stdout.equals(json)]).toEqual([0, true]);
@@ -288,7 +265,7 @@ describe('checksums', () => {
 });
 
 it('the fragments of a segment take as much memory as counted, and share none', () => {
-  const [fragments] = fragmentsOf(wideStore(5, 1), 5, { group: 'market', coding: 'br' }).segments;
+  const [fragments] = fragmentsOf(wideStore(5, 1), 5, 'market').segments;
   const { alone, linked, ...columns } = fragments;
   const views = [...Object.values(columns), ...Object.values(alone), ...Object.values(linked)]
     .filter((value) => ArrayBuffer.isView(value))

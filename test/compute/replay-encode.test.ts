@@ -229,7 +229,7 @@ describe('amounts', () => {
       openings: [['', '']] as const,
       arrayKeys: ['', '[', '[', '['],
     };
-    beginSnapshots(columns, texts, new Uint8Array(0), 0, { encoders: 0, maxDistance: 0 });
+    beginSnapshots(columns, texts, new Uint8Array(0), 0, 0);
     const text = new TextDecoder().decode(textBytes(writeSnapshot(0, false)));
     const [bins, support, resistance, end] = text.split(']');
     const zeros = `[${amounts.map(() => 0).join(',')}`;

@@ -14,7 +14,14 @@ import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import { runOf } from '../compute/replay-stores.js';
-import { depthOf, FragmentsFixture, GZIP, packed, pageOf, warm } from '../support/fragments.js';
+import {
+  depthOf,
+  FragmentsFixture,
+  BY_MARKET,
+  packed,
+  pageOf,
+  warm,
+} from '../support/fragments.js';
 import { steadyStore } from '../support/service.js';
 import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
 
@@ -25,21 +32,19 @@ describe('packed fragments', () => {
     const { snapshots, markets } = steadyStore(5, 10);
     const segment = encodeSegment(runOf('raw', snapshots));
     for (const group of ['market', 'all'] as const) {
-      for (const coding of ['gzip', 'br'] as const) {
-        const made = makeFragments({ segment, group, coding, marketCount: markets.length });
-        const key = { segmentId: 2 ** 40 + 7, group, coding };
-        const bytes = packFragments(key.segmentId, made);
-        expect(unpackFragments(bytes, key)).toEqual(made);
-        expect(unpackFragments(bytes, { ...key, segmentId: 7 })).toBeNull();
-        const other = coding === 'br' ? 'gzip' : 'br';
-        expect(unpackFragments(bytes, { ...key, coding: other })).toBeNull();
-      }
+      const made = makeFragments({ segment, group, marketCount: markets.length });
+      const key = { segmentId: 2 ** 40 + 7, group };
+      const bytes = packFragments(key.segmentId, made);
+      expect(unpackFragments(bytes, key)).toEqual(made);
+      expect(unpackFragments(bytes, { ...key, segmentId: 7 })).toBeNull();
+      const other = group === 'all' ? 'market' : 'all';
+      expect(unpackFragments(bytes, { ...key, group: other })).toBeNull();
     }
   });
 
   it('are refused if any byte differs or is missing', () => {
     const bytes = packed(1);
-    const key = { segmentId: 1, ...GZIP };
+    const key = { segmentId: 1, ...BY_MARKET };
     const isRefused = (damaged: Uint8Array) => unpackFragments(damaged, key) === null;
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
@@ -54,12 +59,12 @@ describe('packed fragments', () => {
   it('have another version if their bytes change', () => {
     const bytes = packed(1);
     // If this fails, the format has changed: raise FRAGMENTS_VERSION, or the server serves another build's files.
-    expect([FRAGMENTS_VERSION, bytes.length, zlib.crc32(bytes)]).toEqual([1, 1787, 3745447289]);
+    expect([FRAGMENTS_VERSION, bytes.length, zlib.crc32(bytes)]).toEqual([2, 1783, 1773071765]);
   });
 });
 
 describe('the folder', () => {
-  const key = (segmentId: number): FragmentsKey => ({ segmentId, ...GZIP });
+  const key = (segmentId: number): FragmentsKey => ({ segmentId, ...BY_MARKET });
 
   it('keeps its bound: evicts unrequested fragments first, those of the oldest segments before others', async () => {
     // One disk block each.

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import { runOf, stores } from '../compute/replay-stores.js';
-import { depthOf, FragmentsFixture, GZIP, pageOf, warm } from '../support/fragments.js';
+import { depthOf, FragmentsFixture, BY_MARKET, pageOf, warm } from '../support/fragments.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, NOW_S, steadyStore } from '../support/service.js';
 
@@ -61,7 +61,7 @@ describe('fragments on disk', () => {
     await warm(before, depth);
     const { memoryBytes } = before;
     const files = await here.openFiles();
-    const fragments = here.open(depth, files, memoryBytes / 3);
+    const fragments = here.open(depth, files, Math.ceil(memoryBytes / 3));
     const page = (snapshot: number, end = snapshot + 8) => {
       const [from, to] = [snapshot, end - 1].map((at) => store.snapshots[at].t);
       return pageOf(fragments, depth, { from, to: to + 1 });
@@ -170,7 +170,7 @@ describe('fragments on disk', () => {
     expect(here.names().filter((name) => FRAGMENT_FILES.fileOf(name) === null)).toEqual([]);
     expect(files.count).toBe(50);
     for (let segmentId = 1; segmentId <= 50; segmentId++) {
-      const key = { segmentId, ...GZIP };
+      const key = { segmentId, ...BY_MARKET };
       expect(await files.read(key)).not.toBeNull();
     }
   });

@@ -119,14 +119,15 @@ describe('fragments', () => {
     expect(await pageOf(fragments, depth, { from: snapshots[24].t })).not.toBeNull();
   });
 
-  it('of several forms are made from one read', async () => {
+  it('of both groupings are made from one read', async () => {
     const depth = ofLongSegments();
     const fragments = here.open(depth, null);
     const plan = await planOf(depth);
     const ask = () =>
-      (['gzip', 'br'] as const).map((encoding) =>
-        fragments.page(plan, { ...identityOf(), encoding }),
-      );
+      (['market', 'all'] as const).map((group) => {
+        const { query, ...identity } = identityOf();
+        return fragments.page(plan, { ...identity, query: { ...query, group } });
+      });
     expect(ask()).toEqual([null, null]);
     depth.reads.length = 0;
     expect(ask()).toEqual([null, null]);

@@ -128,8 +128,7 @@ it('a thread that hangs is ended, and so is the one that retries the task; then 
   });
   // Minutes of work.
   const segment = pageInput().segments[0] as Uint8Array;
-  const form = { group: 'market', coding: 'br' } as const;
-  const input = { segmentId: 1, segment, ...form, marketCount: MARKETS.length };
+  const input = { segmentId: 1, segment, group: 'market' as const, marketCount: MARKETS.length };
   const endless = Array.from({ length: 10_000 }, () => input);
   await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);
   expect(lost.length).toBe(2);

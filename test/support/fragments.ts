@@ -23,8 +23,8 @@ import { MemoryDepth } from './memory-depth.js';
 import { MINT, NOW_S, steadyStore } from './service.js';
 import { DataDirectory, openStore } from './stores.js';
 
-/** The form that most tests use. */
-export const GZIP = { group: 'market', coding: 'gzip' } as const;
+/** The grouping that most tests use. */
+export const BY_MARKET = { group: 'market' } as const;
 
 /** What a test uses; all of it is closed after the test. */
 export class FragmentsFixture {
@@ -175,6 +175,6 @@ export function depthOf(store: PlainStore = steadyStore(12, 20), perSegment = 4)
 export function packed(segmentId: number, snapshots = 3): Uint8Array {
   const { snapshots: own, markets } = steadyStore(snapshots, 4);
   const segment = encodeSegment(runOf('raw', own));
-  const made = makeFragments({ segment, ...GZIP, marketCount: markets.length });
+  const made = makeFragments({ segment, ...BY_MARKET, marketCount: markets.length });
   return packFragments(segmentId, made);
 }
