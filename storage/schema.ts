@@ -187,7 +187,7 @@ const TABLES: readonly string[] = [
      key_id VARCHAR PRIMARY KEY,
      used_at BIGINT NOT NULL
    )`,
-  // `history`: the sequence in which positions count. `last_t`: the token's last snapshot, if a commit moved it back.
+  // `position`: of the entry in the log. `last_t`: the token's last snapshot, if a commit moved it back.
   `CREATE TABLE depth_revisions (
      position BIGINT NOT NULL,
      token_id INTEGER NOT NULL,

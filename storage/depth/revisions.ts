@@ -157,13 +157,18 @@ export class Revisions {
 
   /** Call once the store has left its log. */
   leftLog(): void {
-    this.switchTo({ logId: randomUUID(), isOwn: true });
-    this.position = 0;
+    this.switchTo({ logId: randomUUID(), position: 0, isOwn: true });
   }
 
-  private switchTo({ logId, isOwn }: Pick<LogMark, 'logId' | 'isOwn'>): void {
+  private switchTo({
+    logId,
+    position,
+    isOwn,
+  }: Pick<LogMark, 'logId' | 'position' | 'isOwn'>): void {
     this.isOfCluster = !isOwn;
     if (logId === this.history) return;
+    // A single server's positions count on in its next log, a cluster's begin anew.
+    if (position <= this.position) this.forgotten.clear();
     this.history = logId;
     this.floor = 0;
     this.position = 0;
