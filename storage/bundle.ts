@@ -91,6 +91,13 @@ export interface DeleteFrame extends TokenName {
   needsAny: boolean;
 }
 
+/** Deletes a token's holder snapshots of `fromS <= t < toS`. */
+export interface DeleteHoldersFrame extends TokenName {
+  kind: 'delete-holders';
+  fromS: number;
+  toS: number;
+}
+
 /** Last frame; a file without it is truncated. */
 interface EndFrame {
   kind: 'end';
@@ -105,6 +112,7 @@ export type Frame =
   | RowsFrame
   | HoldersFrame
   | DeleteFrame
+  | DeleteHoldersFrame
   | EndFrame;
 
 const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
@@ -115,6 +123,7 @@ const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
   rows: true,
   holders: true,
   delete: true,
+  'delete-holders': true,
   end: true,
 };
 

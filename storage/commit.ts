@@ -1,15 +1,15 @@
 /** Commits: transactions that readers see all at once, and how a bundle is applied in one. */
 import type { EventEmitter } from 'node:events';
-import { isDamage } from '../compute/damage.js';
+import { DamageError, isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import type { Removed } from '../compute/segment/remove.js';
-import { type DeleteFrame, type Frame, type HeaderFrame, type MarketsFrame } from './bundle.js';
+import type { Frame, HeaderFrame, MarketsFrame } from './bundle.js';
 import type { StoreChange, TokenRow } from './contract.js';
 import type { CommitReport } from './operations.js';
+import { DamagedSpanError } from './damaged-span.js';
 import { type Catalog, tokenKey } from './depth/catalog.js';
 import { addRemoved, DepthCommit, nothingRemoved, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
-import { isLost, readBlocks, readStoredBlocks, UnreadableSegmentsError } from './depth/segments.js';
 import { Replacements } from './depth/replacements.js';
 import { nextRetentionStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling, Stage } from './depth/stage.js';
@@ -20,7 +20,6 @@ import { RefusalError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
-import { findLostBlocks, UnreadableHoldersError } from './holders/lost-blocks.js';
 import type { Entry } from './log/entry.js';
 import { type LogMark, writeMark } from './log/mark.js';
 import { LargeMap } from '../compute/large-map.js';
@@ -31,8 +30,6 @@ export interface CommitOptions {
   rewrite: Rewrite;
   /** Runs compute's rewriteHolderBlocks; on this thread by default. */
   rewriteHolders?: RewriteHolders;
-  /** Called with each damage that is found in stored data. */
-  onDamage?: (error: unknown) => void;
 }
 
 type Retirement = Extract<Entry, { kind: 'retirement' }>;
@@ -74,6 +71,7 @@ export class Commits {
    * Runs `body` in one transaction; readers see its changes as soon as this resolves. If it throws, the store is
    * unchanged.
    * @param mark written with the changes
+   * @throws DamagedSpanError if it needs damaged snapshots
    */
   run<T>(
     body: (tools: CommitTools) => Promise<T>,
@@ -81,8 +79,7 @@ export class Commits {
   ): Promise<{ result: T; change: StoreChange }> {
     return this.exclusive(async () => {
       await this.database.wal.shorten();
-      const attempt = () => this.transaction(body, mark);
-      const done = await this.skippingDamage(attempt, isOfCluster(mark));
+      const done = await this.transaction(body, mark).catch(withRemedy);
       this.database.wal.room.committed();
       return done;
     });
@@ -95,7 +92,7 @@ export class Commits {
     let endCommit = (): void => undefined;
     try {
       const { result, stage, flat, holders } = await this.database.transaction(async (tx) => {
-        const tools = this.toolsOf(tx, isOfCluster(mark));
+        const tools = this.toolsOf(tx);
         const { stage, flat, holders } = tools;
         const result = await body(tools);
         await stage.write();
@@ -115,71 +112,25 @@ export class Commits {
     }
   }
 
-  /**
-   * Repeats a transaction without the damaged data that it met, because DuckDB ends a transaction at the first failed
-   * read. A transaction of a log skips data only if every node has lost it. If only this node has lost it, the
-   * transaction fails: its result would differ from that of the other nodes.
-   */
-  private async skippingDamage<T>(attempt: () => Promise<T>, isOfLog = false): Promise<T> {
-    for (;;) {
-      try {
-        return await attempt();
-      } catch (error) {
-        const isKnown =
-          (error instanceof UnreadableSegmentsError && (await this.noteSegments(error, isOfLog))) ||
-          (error instanceof UnreadableHoldersError && !isOfLog && (await this.noteHolders(error)));
-        if (!isKnown) throw error;
-      }
-    }
-  }
-
-  /** @returns whether it found another segment to skip */
-  private async noteSegments({ ids }: UnreadableSegmentsError, isOfLog: boolean): Promise<boolean> {
-    const { damaged, lost } = this.directories;
-    const noted = isOfLog ? lost : damaged;
-    const known = noted.size;
-    for (const id of ids) {
-      await readBlocks(this.database, [id]).catch(async (error: unknown) => {
-        if (!isDamage(error)) throw error;
-        if (!damaged.has(id)) this.options.onDamage?.(error);
-        damaged.add(id);
-        const stored = await readStoredBlocks(this.database, [id]).catch(() => null);
-        const block = stored?.get(id);
-        if (block !== undefined && isLost(block)) lost.add(id);
-      });
-    }
-    return noted.size > known;
-  }
-
-  /** @returns whether it found damaged blocks that were unknown before */
-  private async noteHolders({ holderId, cause }: UnreadableHoldersError): Promise<boolean> {
-    const { lost } = this.holderTokens;
-    if (lost.has(holderId)) return false;
-    const found = await findLostBlocks(this.database, holderId);
-    if (found !== 'all' && found.size === 0) return false;
-    lost.set(holderId, found);
-    this.options.onDamage?.(cause);
-    return true;
-  }
-
   /** Runs `body` like run(), then rolls it back. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
-    return this.skippingDamage(() =>
-      this.exclusive(() => this.database.rehearsal((tx) => body(this.toolsOf(tx)))),
+    return this.exclusive(() =>
+      this.database.rehearsal((tx) => body(this.toolsOf(tx))).catch(withRemedy),
     );
   }
 
-  private toolsOf(tx: Statements, isOfLog = false): CommitTools {
-    const stage = new Stage(this.catalog, this.directories, tx, isOfLog);
+  private toolsOf(tx: Statements): CommitTools {
+    const { database } = this;
+    const stage = new Stage(this.catalog, this.directories, tx);
     return {
       stage,
-      depth: new DepthCommit(stage, this.options.rewrite),
+      depth: new DepthCommit(stage, this.options.rewrite, database),
       flat: new FlatCommit(tx),
       holders: new HolderCommit({
         tx,
         tokens: this.holderTokens,
         rewrite: this.options.rewriteHolders ?? rewriteHere,
-        isOfLog,
+        database,
       }),
     };
   }
@@ -195,9 +146,10 @@ export class Commits {
   }
 }
 
-/** Whether every node of a cluster makes the transaction: each must come to the same result. */
-function isOfCluster(mark: LogMark | undefined): boolean {
-  return mark?.isOwn === false;
+/** @throws the error; damage that no command can remove names its remedy, as a DamagedSpanError does */
+function withRemedy(error: unknown): never {
+  if (!isDamage(error) || error instanceof DamagedSpanError) throw error;
+  throw new DamageError(`${error.message}; nothing was stored: restore a backup`, { cause: error });
 }
 
 /** Takes every step of retention that a token's cut-offs ask for. */
@@ -283,7 +235,11 @@ class Application {
         this.count('holders', frame.times.length);
         return located(file, () => holders.add(frame));
       case 'delete':
-        return this.applyDelete(frame);
+        addRemoved(this.deleted, await depth.delete(frame));
+        return;
+      case 'delete-holders':
+        this.deleted.snapshots += await holders.delete(frame);
+        return;
       case 'end':
         return;
     }
@@ -291,10 +247,6 @@ class Application {
 
   private count(dataset: string, rows: number): void {
     this.added.rows[dataset] = (this.added.rows[dataset] ?? 0) + rows;
-  }
-
-  private async applyDelete(frame: DeleteFrame): Promise<void> {
-    addRemoved(this.deleted, await this.tools.depth.delete(frame));
   }
 
   private async applyMarkets({ chain, address, markets, origins }: MarketsFrame): Promise<void> {

@@ -17,6 +17,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DamageError, isDamage } from '../compute/damage.js';
 import { pack, unpack } from '../compute/messagepack.js';
 import { identityOf } from './disk.js';
 import {
@@ -68,6 +69,7 @@ const FAILURES = {
   loss: { type: LossError, again: ({ message }: Failure) => new LossError(message.split('\n')) },
   usage: { type: UsageError, again: ({ message }: Failure) => new UsageError(message) },
   input: { type: InputError, again: ({ message }: Failure) => new InputError(message) },
+  damage: { type: DamageError, again: ({ message }: Failure) => new DamageError(message) },
   changed: { type: StoreChangedError, again: ({ t }: Failure) => new StoreChangedError(t) },
   pending: { type: PendingError, again: ({ message }: Failure) => new PendingError(message) },
   unavailable: {
@@ -336,7 +338,7 @@ async function answer(
     return { ok: true, result: await run(...given) };
   } catch (error) {
     const response = failure(error);
-    if (response.kind === 'internal') onError(error);
+    if (response.kind === 'internal' || isDamage(error)) onError(error);
     return response;
   }
 }

@@ -1,7 +1,7 @@
 /** Deletes depth with the same commits as an ingest. */
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
-import type { DeleteFrame } from './bundle.js';
+import type { DeleteFrame, DeleteHoldersFrame } from './bundle.js';
 import type { TokenName } from './contract.js';
 import { addRemoved, nothingRemoved } from './depth/depth-commit.js';
 import { byTier } from './depth/directory.js';
@@ -22,12 +22,11 @@ interface Deleting {
   dryRun: boolean;
 }
 
-type Deletion = Omit<DeleteFrame, 'kind'>;
+type Deletion = DeleteFrame | DeleteHoldersFrame;
 
-/** @throws InputError if the store does not know the token, or a market | StoreBusyError */
-export function deleteDepth(request: Deleting & Deletion): Promise<Removed> {
-  const { directory, useStore, dryRun, ...what } = request;
-  return deleteAll({ directory, useStore, dryRun }, 'delete', [what]);
+/** @throws InputError if the store does not know the token, or a market, or has nothing to delete | StoreBusyError */
+export function deleteSnapshots(request: Deleting, what: Deletion): Promise<Removed> {
+  return deleteAll(request, 'delete', [what]);
 }
 
 async function deleteAll(
@@ -36,7 +35,7 @@ async function deleteAll(
   deletions: readonly Deletion[],
 ): Promise<Removed> {
   const { bundle } = await withBundle({ directory, file, mode: 'replace' }, async (writer) => {
-    for (const deletion of deletions) await writer.write({ kind: 'delete', ...deletion });
+    for (const deletion of deletions) await writer.write(deletion);
   });
   try {
     const { deleted } = await commitOrRehearse(useStore, bundle.name, dryRun);
@@ -65,11 +64,12 @@ export async function pruneDepth(request: PruneRequest): Promise<Removed> {
   const cutoffs = byTier((each) => (tier === null || tier === each ? beforeS : 0));
   const tokens = token ? [token] : await useStore((store) => store.tokensBefore(cutoffs));
   const what = { fromS: 0, toS: beforeS, tier, markets: null, needsAny: false };
+  const kind = 'delete' as const;
   const removed = nothingRemoved();
   for (let done = 0; done < tokens.length; done += PRUNED_AT_ONCE) {
     onProgress?.(done / tokens.length);
     const some = tokens.slice(done, done + PRUNED_AT_ONCE);
-    const deletions = some.map((name) => ({ ...name, ...what }));
+    const deletions = some.map((name) => ({ kind, ...name, ...what }));
     addRemoved(removed, await deleteAll({ directory, useStore, dryRun }, 'prune', deletions));
   }
   return removed;

@@ -1,5 +1,6 @@
 /** Maintenance in the background, after commits. */
 import { LargeMap } from '../compute/large-map.js';
+import { DamagedSpanError } from './damaged-span.js';
 import { findSmallSegments } from './depth/compaction.js';
 import type { StoreParts } from './opening.js';
 import { Turns } from './turns.js';
@@ -14,6 +15,8 @@ export class Housekeeping {
   private working: Promise<void> = Promise.resolve();
   private readonly logCheck = setInterval(() => this.after([]), LOG_CHECK_MS).unref();
   private closing = false;
+  /** Segments that were found damaged: their neighbours are joined without them. */
+  private readonly damaged = new Set<number>();
 
   constructor(
     private readonly parts: Pick<
@@ -82,15 +85,22 @@ export class Housekeeping {
     const entry = catalog.tokenById(tokenId);
     if (entry === undefined) return false;
     // Checked before opening a transaction: most commits leave nothing to join.
-    const { damaged } = directories;
+    const { damaged } = this;
     if (findSmallSegments(await directories.get(tokenId), damaged) === null) return false;
-    const { result } = await commits.run(async ({ stage, depth }) => {
+    const joined = commits.run(async ({ stage, depth }) => {
       const token = stage.token(entry.row.chain, entry.row.address);
       const small = findSmallSegments(await stage.directory(token), damaged);
       if (small !== null) await depth.join(token, small.tier, small.from, small.to);
       return small !== null;
     });
-    return result;
+    try {
+      return (await joined).result;
+    } catch (error) {
+      if (!(error instanceof DamagedSpanError)) throw error;
+      this.onError(error);
+      for (const id of error.ids) damaged.add(id);
+      return true;
+    }
   }
 
   /** Makes some samples; the others wait until newer commits have been processed. */

@@ -155,8 +155,7 @@ async function partsOf(
   const { memory = {} } = options;
   const failures = (work: string): ((error: unknown) => void) => backgroundFailures(options, work);
   const catalog = await Catalog.load(database);
-  const onDamage = failures('reading segments');
-  const directories = await Directories.load(database, meta, onDamage, memory);
+  const directories = await Directories.load(database, meta, failures('reading segments'), memory);
   const holderTokens = await HolderTokens.load(database, memory.owners);
   const keys = await KeyRing.load(database, directory);
   if (options.plans !== undefined) keys.plans = options.plans;
@@ -169,10 +168,7 @@ async function partsOf(
     holderTokens,
     events,
     isNew,
-    commits: new Commits(database, catalog, directories, holderTokens, events, {
-      onDamage: failures('reading a segment'),
-      ...options,
-    }),
+    commits: new Commits(database, catalog, directories, holderTokens, events, options),
     keys,
     usage: await UsageBook.load(database, failures('writing counts of calls')),
     queue: await WaitingTokens.load(database, {

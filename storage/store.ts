@@ -163,6 +163,7 @@ export class Store implements StoreOperations {
       checkHeld: () => parts.database.checkFile(),
       checkRoom: () => this.checkCommits(),
       noteFull: () => this.room.refused(),
+      onDropped: backgroundFailures(options, 'applying a change in the log'),
       onWaiting: options.onWaiting,
     });
     const onError = backgroundFailures(options, 'removing entries of the log');

@@ -1,4 +1,5 @@
 /** Output of commands: results on stdout; messages, progress and failures on stderr. */
+import { DamageError } from '../../compute/damage.js';
 import {
   FaultyFileError,
   InputError,
@@ -149,10 +150,18 @@ export function failureDocument(error: unknown): Record<string, unknown> {
   return { error: failureText(error), ...faults, fault_count: found, reading_stopped: stopped };
 }
 
+/** Errors whose message says all that is to know. */
+const EXPECTED = [
+  UsageError,
+  InputError,
+  DamageError,
+  StoreBusyError,
+  StoreChangedError,
+  StoreUnavailableError,
+];
+
 function isExpected(error: unknown): error is Error {
-  return [UsageError, InputError, StoreBusyError, StoreChangedError, StoreUnavailableError].some(
-    (kind) => error instanceof kind,
-  );
+  return EXPECTED.some((kind) => error instanceof kind);
 }
 
 function unexpectedText(error: Error): string {

@@ -39,11 +39,16 @@ export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
         segments.map(({ block }) => block.buffer as ArrayBuffer),
       ),
     outlineBlock: (block) => pool.run('outlineOfBlock', block),
-    onBackgroundError: (error, work) =>
-      printNote(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
-    onNotice: printNote,
+    ...NOTES,
   };
 }
+
+/** Prints what a store has to say. */
+const NOTES = {
+  onBackgroundError: (error, work) =>
+    printNote(`${work} failed: ${error instanceof Error ? error.message : 'unknown'}`),
+  onNotice: printNote,
+} satisfies Partial<StoreOptions>;
 
 /**
  * Runs `body` on a store without a pool: this thread rewrites segments.
@@ -102,11 +107,7 @@ function onAnyStore<T>(
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  const options = {
-    plans,
-    rewrite,
-    onNotice: printNote,
-  };
+  const options = { plans, rewrite, ...NOTES };
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 

@@ -1,11 +1,11 @@
 /** Adds segments to the stored ones of their token and tier, or deletes snapshots, within one transaction. */
-import { DamageError, isDamage } from '../../compute/damage.js';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Removal, Removed } from '../../compute/segment/remove.js';
 import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
 import type { DeleteFrame, SegmentFrame } from '../bundle.js';
+import type { Database } from '../duckdb/database.js';
 import { RefusalError, StoreChangedError } from '../errors.js';
 import {
   coverageText,
@@ -19,7 +19,7 @@ import {
 import { marketsNamed } from './market-names.js';
 import type { Replacements } from './replacements.js';
 import type { RetentionStep } from './retention-steps.js';
-import { deleteSegments, readBlocks, unmergeable, UnreadableSegmentsError } from './segments.js';
+import { damagedSegments, deleteSegments, readAllBlocks } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
 
 /** Runs compute's rewriteSegments. */
@@ -43,6 +43,7 @@ export class DepthCommit {
   constructor(
     private readonly stage: Stage,
     private readonly rewrite: Rewrite,
+    private readonly database: Database,
   ) {}
 
   /**
@@ -60,12 +61,6 @@ export class DepthCommit {
     const token = this.stage.token(frame.chain, frame.address);
     const map = await this.stage.marketIndexes(token, frame.markets);
     const marketMap = map.some((index, i) => index !== i) ? map : null;
-    const { times } = frame.segment;
-    await this.cutDamaged(token, frame.tier, times, (t) => {
-      if (!times.includes(t)) return true;
-      if (mode === 'replace') return false;
-      throw unmergeable({ ...frame, t });
-    });
     const directory = (await this.stage.directory(token))[frame.tier];
     let shift = 0;
     for (const group of rewriteGroups(directory, frame.segment.times)) {
@@ -102,16 +97,14 @@ export class DepthCommit {
    * time.
    */
   async retire(token: StagedToken, { tier, toS, copies }: RetentionStep): Promise<Removed> {
-    // A damaged segment cannot be copied.
-    const left = copies.filter(({ from }) => !this.stage.damaged.has(from.segmentId));
-    if (left.length > 0) await this.copy(token, left);
+    if (copies.length > 0) await this.copy(token, copies);
     return this.deleteOf(token, tier, { fromS: 0, toS, markets: null });
   }
 
   private async copy(token: StagedToken, copies: RetentionStep['copies']): Promise<void> {
     const refs = [...new Set(copies.map(({ from }) => from))];
     const result = await this.rewrite({
-      stored: await this.blocksOf(refs),
+      stored: await this.blocksOf(token, refs),
       added: null,
       copies: copies.map(({ from, ...copy }) => ({ block: refs.indexOf(from), ...copy })),
       mode: 'replace',
@@ -126,16 +119,8 @@ export class DepthCommit {
 
   /** Deletes snapshots of a tier, or their cells in some markets. */
   private async deleteOf(token: StagedToken, tier: Tier, removal: Removal): Promise<Removed> {
-    const { fromS, toS, markets } = removal;
+    const { fromS, toS } = removal;
     const removed = nothingRemoved();
-    removed.snapshots += await this.cutDamaged(token, tier, [fromS, toS - 1], (t) => {
-      if (t < fromS || t >= toS) return true;
-      if (markets === null) return false;
-      const { chain, address } = token.row;
-      throw new RefusalError(
-        `the stored snapshot of ${chain}:${address} at ${t} (${tier}) is damaged: it can only be deleted as a whole`,
-      );
-    });
     const directory = (await this.stage.directory(token))[tier];
     const { from, to } = overlapping(directory, fromS, toS - 1);
     const isWhole = directory.map((ref) => isInside(ref, removal));
@@ -179,7 +164,7 @@ export class DepthCommit {
     removal: Removal,
   ): Promise<Removed> {
     const refs = (await this.stage.directory(token))[tier].slice(from, to);
-    const stored = await this.blocksOf(refs);
+    const stored = await this.blocksOf(token, refs);
     const result = await this.rewrite({ stored, added: null, removal, mode: 'replace' });
     if (result.status !== 'removed') throw new Error('deleting cells cannot conflict');
     const { segments, removed } = result;
@@ -189,41 +174,11 @@ export class DepthCommit {
     return removed;
   }
 
-  /**
-   * Replaces each damaged segment that a change at these times touches with entries that have no block and do not span
-   * the times. The segment's other snapshots stay lost; in a transaction of a log, they are lost on every node.
-   * @param times ascending
-   * @param stays whether the snapshot at a time keeps an entry
-   * @returns how many snapshots lose their entries
-   */
-  private async cutDamaged(
-    token: StagedToken,
-    tier: Tier,
-    times: ArrayLike<number>,
-    stays: (t: number) => boolean,
-  ): Promise<number> {
-    const { damaged } = this.stage;
-    if (damaged.size === 0 || times.length === 0) return 0;
-    const directory = (await this.stage.directory(token))[tier];
-    const { from, to } = overlapping(directory, times[0], times[times.length - 1]);
-    let gone = 0;
-    for (let i = to - 1; i >= from; i--) {
-      const ref = directory[i];
-      if (!damaged.has(ref.segmentId)) continue;
-      const cuts = Array.from(times).filter((t) => t >= firstT(ref) && t <= lastT(ref));
-      if (cuts.length === 0 && ref.times.every(stays)) continue;
-      const lost = lostSegments(ref, cuts, stays);
-      gone += ref.times.length - lost.reduce((sum, one) => sum + one.times.length, 0);
-      await this.put(token, tier, i, [ref], lost, true);
-    }
-    return gone;
-  }
-
   /** Joins neighbouring segments `from <= i < to` of a tier into larger ones. */
   async join(token: StagedToken, tier: Tier, from: number, to: number): Promise<void> {
     const replaced = (await this.stage.directory(token))[tier].slice(from, to);
     const result = await this.rewrite({
-      stored: await this.blocksOf(replaced),
+      stored: await this.blocksOf(token, replaced),
       added: null,
       mode: 'replace',
     });
@@ -246,7 +201,7 @@ export class DepthCommit {
     }
     const replaced = (await this.stage.directory(token))[tier].slice(from, to);
     const result = await this.rewrite({
-      stored: await this.blocksOf(replaced),
+      stored: await this.blocksOf(token, replaced),
       added: { block: segment.block, fromRow, toRow, marketMap },
       mode,
     });
@@ -274,14 +229,12 @@ export class DepthCommit {
     at: number,
     replaced: readonly SegmentRef[],
     segments: readonly EncodedSegment[],
-    areLost = false,
   ): Promise<void> {
     const { tokenId } = token;
     const refs: SegmentRef[] = [];
     for (const segment of segments) {
       const segmentId = this.stage.nextSegmentId();
-      if (areLost) this.stage.addLost(segmentId);
-      await this.stage.segments.add({ segmentId, tokenId, tier }, segment, areLost);
+      await this.stage.segments.add({ segmentId, tokenId, tier }, segment);
       const { cells, times, bandCells, digests } = segment;
       refs.push({ segmentId, tier, cells, times, bandCells, digests });
     }
@@ -294,46 +247,14 @@ export class DepthCommit {
     directory[tier].splice(at, replaced.length, ...refs);
   }
 
-  private async blocksOf(refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
+  /** @throws DamagedSpanError if one is damaged */
+  private async blocksOf({ row }: StagedToken, refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
     const ids = idsOf(refs);
     await this.stage.segments.settle(ids);
-    try {
-      const blocks = await readBlocks(this.stage.tx, ids);
-      return ids.map((segmentId) => {
-        const block = blocks.get(segmentId);
-        if (block === undefined)
-          throw new DamageError(`segment ${segmentId} is damaged: it has no entry`);
-        return block;
-      });
-    } catch (error) {
-      throw isDamage(error) ? new UnreadableSegmentsError(ids, error) : error;
-    }
+    return readAllBlocks(this.stage.tx, ids).catch(async (error: unknown) => {
+      throw await damagedSegments(error, this.database, row, refs);
+    });
   }
-}
-
-/** Splits a damaged segment at the given times into segments without a block, which mark its snapshots as lost. */
-function lostSegments(
-  { times, bandCells, digests }: SegmentRef,
-  cuts: readonly number[],
-  stays: (t: number) => boolean,
-): EncodedSegment[] {
-  const runs: number[][] = [];
-  let before = -1;
-  for (const [row, t] of times.entries()) {
-    if (!stays(t)) continue;
-    if (before === -1 || cuts.some((cut) => before < cut && cut <= t)) runs.push([]);
-    runs[runs.length - 1].push(row);
-    before = t;
-  }
-  return runs.map((rows) => ({
-    block: new Uint8Array(0),
-    times: Uint32Array.from(rows, (row) => times[row]),
-    bandCells: Uint32Array.from(rows, (row) => bandCells[row]),
-    digests: Uint32Array.from(rows, (row) => digests[row]),
-    cells: rows.reduce((sum, row) => sum + bandCells[row], 0),
-    // Their markets are unknown.
-    marketRows: new Uint16Array(0),
-  }));
 }
 
 /** Whether a removal deletes the whole segment. */

@@ -31,9 +31,9 @@ import {
   newestShownAt,
   newestSnapshots,
   snapshotNear,
-  overlapping,
   planSnapshots,
   planSnapshotsAt,
+  rowAt,
   timeAfter,
   visibleTimes,
 } from './directory.js';
@@ -41,7 +41,7 @@ import { marketSpans } from './history.js';
 import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
 import { readSamples } from './samples.js';
-import { readStoredBlocks, storedSegments, unmergeable } from './segments.js';
+import { damagedSegments, readStoredBlocks, storedSegments } from './segments.js';
 
 /** Tokens per query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
@@ -233,16 +233,15 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
       if (token === undefined) continue;
       prices[i] = await readStored(async () => {
         const directory = (await this.directories.get(token.tokenId))[tier];
-        const { from, to } = overlapping(directory, t, t);
-        if (from === to || !directory[from].times.includes(t)) return NaN;
-        const found = directory[from].segmentId;
-        if (found !== segmentId) {
-          priceAt = await this.pricesIn(found);
-          segmentId = found;
+        const ref = rowAt(directory, t)?.ref;
+        if (ref === undefined) return NaN;
+        if (ref.segmentId !== segmentId) {
+          priceAt = await this.pricesIn(ref.segmentId).catch(async (error: unknown) => {
+            throw await damagedSegments(error, this.database, token.row, [ref]);
+          });
+          segmentId = ref.segmentId;
         }
         return priceAt.get(t) ?? NaN;
-      }).catch((error: unknown) => {
-        throw isDamage(error) ? unmergeable({ chain, address, tier, t }) : error;
       });
     }
     return prices;

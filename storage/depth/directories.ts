@@ -41,10 +41,6 @@ export class Directories {
   /** Tokens without segments, of which there may be very many; none of them is in `cached`. */
   private readonly empty = new LargeMap<number, Directory>();
   private readonly loading = new Map<number, Promise<Directory>>();
-  /** Segments whose blocks were found damaged. */
-  readonly damaged = new Set<number>();
-  /** Damaged segments that are stored as lost: every copy of the store has lost them. */
-  readonly lost = new Set<number>();
   readonly recentBlocks = new RecentBlocks();
   /** The directories of the last commit, until all of them are in `cached`. */
   private fresh: Published | null = null;

@@ -11,7 +11,9 @@ import {
   type EncodedSegment,
   type StoredBlock,
 } from '../../compute/segment/segment.js';
-import type { SnapshotKey } from '../contract.js';
+import type { TokenName } from '../contract.js';
+import { damageOf } from '../damaged-span.js';
+import type { Database } from '../duckdb/database.js';
 import {
   whereIdIn,
   partsOf,
@@ -19,8 +21,8 @@ import {
   type SqlValue,
   type Statements,
 } from '../duckdb/statements.js';
-import { RefusalError } from '../errors.js';
 import { bytesOf } from '../typed-arrays.js';
+import type { SegmentRef } from './directory.js';
 import { RecentBlocks } from './recent-blocks.js';
 
 /**
@@ -72,39 +74,43 @@ export async function storedBlocks(
   );
 }
 
-/** The checksum of a lost block, which is stored empty. No other block looks like that: the checksum of no bytes is 0. */
-const LOST_CRC32 = 1;
-
-/** Whether a block is stored as lost, as it is in every copy of the store. */
-export function isLost({ block, crc32: checksum }: StoredBlock): boolean {
-  return block.length === 0 && checksum === LOST_CRC32;
-}
-
-/** At least one of these segments cannot be read during a commit. */
-export class UnreadableSegmentsError extends DamageError {
-  constructor(
-    readonly ids: readonly number[],
-    cause: Error,
-  ) {
-    super(cause.message, { cause });
-  }
-}
-
-/** The refusal of a merge into a damaged snapshot. */
-export function unmergeable(key: SnapshotKey): RefusalError {
-  const { chain, address, tier, t } = key;
-  return new RefusalError(
-    `the stored snapshot of ${address} (${chain}) at ${t} (${tier}) is damaged: nothing can be merged into it; replace it by a whole one, or delete it`,
-  );
-}
-
-/** Blocks like readStoredBlocks() returns them, checked. @throws Error if a checksum does not match */
+/** Blocks like readStoredBlocks() returns them, checked. @throws DamageError if a checksum does not match */
 export async function readBlocks(
   statements: Pick<Statements, 'values'>,
   ids: readonly number[],
 ): Promise<Map<number, Uint8Array>> {
   const stored = await readStoredBlocks(statements, ids);
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
+}
+
+/** The blocks of all these segments, in order. @throws DamageError if one is missing, or its checksum does not match */
+export async function readAllBlocks(
+  statements: Pick<Statements, 'values'>,
+  ids: readonly number[],
+): Promise<Uint8Array[]> {
+  const blocks = await readBlocks(statements, ids);
+  return ids.map((id) => {
+    const block = blocks.get(id);
+    if (block === undefined) throw new DamageError(`segment ${id} is damaged: it has no entry`);
+    return block;
+  });
+}
+
+/** The error to throw after a failure to read the blocks of a token's segments together. */
+export function damagedSegments(
+  error: unknown,
+  database: Database,
+  { chain, address }: TokenName,
+  refs: readonly SegmentRef[],
+): Promise<unknown> {
+  const blocks = refs.map(({ segmentId: id, tier, times }) => ({
+    id,
+    chain,
+    address,
+    tier,
+    times,
+  }));
+  return damageOf(error, database.directory, blocks, (id) => readAllBlocks(database, [id]));
 }
 
 /** Which of the ids are stored. */
@@ -144,14 +150,12 @@ export class SegmentWriter {
 
   constructor(private readonly tx: Pick<Statements, 'append'>) {}
 
-  /** @param isLost whether the block is lost: reading it fails */
   async add(
     { segmentId, tokenId, tier }: NewSegment,
     { block, times, bandCells, digests, cells, marketRows }: EncodedSegment,
-    isLost = false,
   ): Promise<void> {
     const isInline = block.length <= MAX_INLINE_BYTES;
-    const checksum = isLost ? LOST_CRC32 : crc32(block);
+    const checksum = crc32(block);
     this.recent.add({ segmentId, block, crc32: checksum });
     this.entries.push([
       segmentId,

@@ -72,8 +72,6 @@ export class Stage {
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     readonly tx: Statements,
-    /** Whether every node of a cluster makes the same transaction: it must not depend on damage of this node only. */
-    private readonly isOfLog = false,
   ) {
     this.segments = new SegmentWriter(tx);
   }
@@ -165,17 +163,6 @@ export class Stage {
 
   nextSegmentId(): number {
     return this.directories.nextSegmentId();
-  }
-
-  /** Damaged segments that the transaction skips. */
-  get damaged(): ReadonlySet<number> {
-    return this.isOfLog ? this.directories.lost : this.directories.damaged;
-  }
-
-  /** Records that a new segment is stored as a lost one. */
-  addLost(segmentId: number): void {
-    this.directories.damaged.add(segmentId);
-    this.directories.lost.add(segmentId);
   }
 
   /** Removes deleted segments from the lists. */

@@ -1,4 +1,5 @@
 /** A DuckDB instance for one file, with a fixed set of connections. */
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identityOf } from '../disk.js';
 import { DiskFullError, StoreUnavailableError } from '../errors.js';
@@ -204,6 +205,10 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
     throw new StoreUnavailableError(
       `${this.file} was removed or replaced while it was open: nothing can be stored until it is put back`,
     );
+  }
+
+  get directory(): string {
+    return path.dirname(this.file);
   }
 
   /** Waits for running statements, writes the WAL into the file, and closes it. */

@@ -1,5 +1,5 @@
 /** Adds holder snapshots to the stored ones and thins old ones, within one transaction. */
-import { isDamage } from '../../compute/damage.js';
+import { DamageError, isDamage } from '../../compute/damage.js';
 import { ownersOfBlock } from '../../compute/holders/block-decoder.js';
 import {
   MAX_OWNERS_PER_TOKEN,
@@ -13,7 +13,10 @@ import {
   type rewriteHolderBlocks,
 } from '../../compute/holders/rewrite.js';
 import { keptTimes } from '../../compute/holders/thinning.js';
-import type { HoldersFrame } from '../bundle.js';
+import { isoOf } from '../../compute/time.js';
+import type { DeleteHoldersFrame, HoldersFrame } from '../bundle.js';
+import { damageOf } from '../damaged-span.js';
+import type { Database } from '../duckdb/database.js';
 import type { Statements } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';
 import { Turns } from '../turns.js';
@@ -25,7 +28,6 @@ import {
   readRefs,
 } from './holder-blocks.js';
 import type { HolderState, HolderTokens } from './holder-tokens.js';
-import { type LostBlocks, UnreadableHoldersError } from './lost-blocks.js';
 import { deleteNames, readNames, writeNames } from './owner-names.js';
 import { type PlannedRewrite, planRewrites } from './rewrite-plan.js';
 
@@ -46,8 +48,7 @@ interface HolderTools {
   tx: Statements;
   tokens: HolderTokens;
   rewrite: RewriteHolders;
-  /** Whether every node of a cluster makes the same transaction: then it must not skip what is damaged only here. */
-  isOfLog: boolean;
+  database: Database;
 }
 
 export class HolderCommit {
@@ -66,10 +67,19 @@ export class HolderCommit {
    * Adds a token's snapshots, or replaces those of the same time; omits those that thinning would not keep
    * (docs/definitions.md#holder-retention).
    * @throws RefusalError if the token would have too many owners
-   * @throws UnreadableHoldersError if stored snapshots are damaged
+   * @throws DamagedSpanError if stored snapshots that it needs are damaged
    */
-  async add(frame: HoldersFrame): Promise<void> {
-    await this.withToken(this.tools.tokens.id(frame.tokenAddress), () => this.addTo(frame));
+  add(frame: HoldersFrame): Promise<void> {
+    return this.namingDamage(frame.tokenAddress, () => this.addTo(frame));
+  }
+
+  /**
+   * Deletes a token's snapshots of `fromS <= t < toS`: whole blocks, and a whole history, without reading them.
+   * @returns how many
+   * @throws RefusalError if there are none | DamagedSpanError
+   */
+  delete(frame: DeleteHoldersFrame): Promise<number> {
+    return this.namingDamage(frame.address, () => this.deleteFrom(frame));
   }
 
   private async addTo(frame: HoldersFrame): Promise<void> {
@@ -82,28 +92,63 @@ export class HolderCommit {
     const ids = await numbersOf(token, frame);
     // From last to first, to keep the indexes of earlier blocks valid.
     for (const rewrite of planRewrites(token.refs, added, kept).reverse()) {
-      if (await this.rewrite(token, rewrite, frame, ids)) this.changed.add(frame.tokenAddress);
+      const isChanged = await this.rewrite(token, rewrite, { block: frame.block, ids });
+      if (isChanged) this.changed.add(frame.tokenAddress);
     }
     if (this.stagedOwners() <= MAX_STAGED_OWNERS) return;
     await this.finish();
     this.staged.clear();
   }
 
+  private async deleteFrom({ chain, address, fromS, toS }: DeleteHoldersFrame): Promise<number> {
+    const holderId = chain === 'mainchain' ? this.holderId(address) : undefined;
+    const refs = holderId === undefined ? [] : await this.refsOf(address, holderId);
+    const stored = refs.flatMap(({ times }) => [...times]);
+    const kept = new Set(stored.filter((t) => t < fromS || t >= toS));
+    if (holderId === undefined || kept.size === stored.length) {
+      const has = stored.length === 0 ? 'none at all' : spanText(stored);
+      throw new RefusalError(
+        `nothing to delete: ${chain}:${address} has no holder snapshot in the window; it has ${has}`,
+      );
+    }
+    if (kept.size === 0) {
+      this.tools.tokens.takeState(holderId);
+      this.staged.set(address, await StagedHolders.emptied(this.tools, holderId, refs));
+    } else {
+      const token = await this.stage(address);
+      for (const rewrite of planRewrites(refs, [], kept).reverse()) {
+        await this.rewrite(token, rewrite, null);
+      }
+    }
+    this.changed.add(address);
+    return stored.length - kept.size;
+  }
+
   /** Writes what is waiting: call right before the commit. */
   async finish(): Promise<void> {
-    for (const token of this.staged.values()) {
-      await this.withToken(token.holderId, () => token.finish());
+    for (const [address, token] of this.staged) {
+      await this.namingDamage(address, () => token.finish());
     }
   }
 
-  /** Adds the token to an error about its damaged history. */
-  private async withToken(holderId: number | undefined, work: () => Promise<void>): Promise<void> {
+  /** Has an error about a token's damaged history say which snapshots are damaged. */
+  private async namingDamage<T>(address: string, work: () => Promise<T>): Promise<T> {
     try {
-      await work();
+      return await work();
     } catch (error) {
-      const isStored = holderId !== undefined && isDamage(error);
-      throw isStored ? new UnreadableHoldersError(holderId, error) : error;
+      const holderId = this.tools.tokens.id(address);
+      if (holderId === undefined || !isDamage(error)) throw error;
+      throw await damagedHolders(error, this.tools.database, address, holderId);
     }
+  }
+
+  private holderId(address: string): number | undefined {
+    return this.tools.tokens.id(address) ?? this.added.get(address);
+  }
+
+  /** The entries of a token's blocks as the transaction has left them. */
+  private async refsOf(address: string, holderId: number): Promise<readonly HolderBlockRef[]> {
+    return this.staged.get(address)?.refs ?? readRefs(this.tools.tx, holderId);
   }
 
   /** Shows readers the new tokens, once the transaction has committed. */
@@ -119,8 +164,7 @@ export class HolderCommit {
   private async rewrite(
     token: StagedHolders,
     { from, to, times, adds, drops }: PlannedRewrite,
-    { block }: HoldersFrame,
-    ids: Uint32Array,
+    added: HolderRewrite['added'],
   ): Promise<boolean> {
     const wanted = new Set(times);
     const refs = token.refs.slice(from, to).filter((ref) => ref.times.some((t) => wanted.has(t)));
@@ -130,7 +174,7 @@ export class HolderCommit {
     }
     const blocks = await this.tools.rewrite({
       stored: await token.blocksOf(refs),
-      added: adds ? { block, ids } : null,
+      added: adds ? added : null,
       renumbered: null,
       times: Uint32Array.from(times),
       always: drops,
@@ -143,7 +187,7 @@ export class HolderCommit {
   private async stage(tokenAddress: string): Promise<StagedHolders> {
     let token = this.staged.get(tokenAddress);
     if (token === undefined) {
-      const holderId = this.tools.tokens.id(tokenAddress) ?? this.added.get(tokenAddress);
+      const holderId = this.holderId(tokenAddress);
       token =
         holderId === undefined
           ? await this.create(tokenAddress)
@@ -154,10 +198,8 @@ export class HolderCommit {
   }
 
   private async load(holderId: number): Promise<HolderState> {
-    const { tx, tokens, isOfLog } = this.tools;
+    const { tx, tokens } = this.tools;
     const kept = tokens.takeState(holderId);
-    const lost = isOfLog ? undefined : tokens.lost.get(holderId);
-    if (lost !== undefined) return this.loadRest(holderId, lost);
     if (kept !== undefined) return kept;
     const [[counted]] = await tx.rows(
       'SELECT counted_owners FROM holder_tokens WHERE holder_id = ?',
@@ -168,21 +210,6 @@ export class HolderCommit {
       owners: new OwnerTable(await readNames(tx, holderId)),
       countedOwners: counted as number,
     };
-  }
-
-  /** The readable part of a damaged history. */
-  private async loadRest(holderId: number, lost: LostBlocks): Promise<HolderState> {
-    const { tx } = this.tools;
-    const refs = await readRefs(tx, holderId);
-    const isLost = ({ blockId }: HolderBlockRef): boolean => lost === 'all' || lost.has(blockId);
-    await deleteBlocks(
-      tx,
-      refs.filter(isLost).map(({ blockId }) => blockId),
-    );
-    if (lost === 'all') await deleteNames(tx, holderId);
-    const names = lost === 'all' ? noNames() : await readNames(tx, holderId);
-    const owners = new OwnerTable(names);
-    return { refs: refs.filter((ref) => !isLost(ref)), owners, countedOwners: 0 };
   }
 
   private async create(tokenAddress: string): Promise<StagedHolders> {
@@ -198,6 +225,32 @@ export class HolderCommit {
     for (const token of this.staged.values()) owners += token.owners.size;
     return owners;
   }
+}
+
+/** The error to throw after a token's history could not be read: without its names, no block can be. */
+async function damagedHolders(
+  error: DamageError,
+  database: Database,
+  address: string,
+  holderId: number,
+): Promise<unknown> {
+  const span = { chain: 'mainchain' as const, address, tier: null };
+  const refs = await readRefs(database, holderId);
+  if (refs.length === 0) return error;
+  const whole = Uint32Array.from(refs.flatMap(({ times }) => [...times]));
+  const names = { ...span, id: holderId, times: whole };
+  const ofNames = await damageOf(error, database.directory, [names], (id) =>
+    readNames(database, id),
+  );
+  if (ofNames !== error) return ofNames;
+  const blocks = refs.map(({ blockId: id, times }) => ({ ...span, id, times }));
+  return damageOf(error, database.directory, blocks, async (id) =>
+    ownersOfBlock((await readBlocks(database, [id])).get(id) ?? new Uint8Array(0)),
+  );
+}
+
+function spanText(times: readonly number[]): string {
+  return `${times.length} from ${isoOf(times[0])} to ${isoOf(times[times.length - 1])}`;
 }
 
 async function numbersOf(token: StagedHolders, frame: HoldersFrame): Promise<Uint32Array> {
@@ -234,6 +287,23 @@ class StagedHolders {
     this.writtenOwners = state.owners.size;
   }
 
+  /** A token without the blocks that it had, and without names. */
+  static async emptied(
+    tools: HolderTools,
+    holderId: number,
+    refs: readonly HolderBlockRef[],
+  ): Promise<StagedHolders> {
+    const state = { refs: [], owners: new OwnerTable(noNames()), countedOwners: 0 };
+    await deleteBlocks(
+      tools.tx,
+      refs.map(({ blockId }) => blockId),
+    );
+    await deleteNames(tools.tx, holderId);
+    const emptied = new StagedHolders(tools, holderId, state);
+    await emptied.writeCounted();
+    return emptied;
+  }
+
   get refs(): readonly HolderBlockRef[] {
     return this.state.refs;
   }
@@ -248,7 +318,7 @@ class StagedHolders {
     const blocks = await readBlocks(this.tools.tx, ids);
     return ids.map((id) => {
       const block = blocks.get(id);
-      if (block === undefined) throw new Error(`holder block ${id} is in no table`);
+      if (block === undefined) throw new DamageError(`holder block ${id} is in no table`);
       return block;
     });
   }
@@ -287,6 +357,10 @@ class StagedHolders {
     const kept = [...used.keys()].filter((owner) => used[owner] === 1);
     if (2 * kept.length <= this.owners.size) await this.renumber(kept);
     this.state.countedOwners = this.owners.size;
+    await this.writeCounted();
+  }
+
+  private async writeCounted(): Promise<void> {
     await this.tools.tx.run('UPDATE holder_tokens SET counted_owners = ? WHERE holder_id = ?', [
       this.state.countedOwners,
       this.holderId,

@@ -8,7 +8,6 @@ import type { HolderBlocks, HolderSource } from '../contract.js';
 import type { Database } from '../duckdb/database.js';
 import { RefusalError } from '../errors.js';
 import { type HolderBlockRef, readNamesAndBlocks, readRefs } from './holder-blocks.js';
-import type { LostBlocks } from './lost-blocks.js';
 
 /** Tokens with holder snapshots. */
 const MAX_HOLDER_TOKENS = 100_000;
@@ -29,9 +28,6 @@ export interface HolderState {
 export class HolderTokens {
   /** As of the last commits. */
   private readonly states: LRUCache<number, HolderState>;
-
-  /** By token, the damaged blocks that commits skip. */
-  readonly lost = new Map<number, LostBlocks>();
 
   private constructor(
     private readonly ids: Map<string, number>,
@@ -93,10 +89,7 @@ export class HolderTokens {
   /** Publishes the tokens that a commit has added and the histories that it has changed. */
   publish(added: ReadonlyMap<string, number>, states: Iterable<[number, HolderState]>): void {
     for (const [address, id] of added) this.ids.set(address, id);
-    for (const [holderId, state] of states) {
-      this.states.set(holderId, state);
-      this.lost.delete(holderId);
-    }
+    for (const [holderId, state] of states) this.states.set(holderId, state);
   }
 }
 

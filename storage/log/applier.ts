@@ -4,6 +4,7 @@ import { rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { isDamage } from '../../compute/damage.js';
 import { bundleFile, framesOf, stagingFolder } from '../bundle.js';
+import { DamagedSpanError } from '../damaged-span.js';
 import {
   BundleVersionError,
   DamagedDataError,
@@ -110,7 +111,7 @@ export class Applier {
       if (error instanceof BundleVersionError) throw new StoppedError(stopOf(error));
       if (error instanceof DamagedDataError || isDamage(error)) {
         throw new StoppedError(
-          `entry ${position} meets damaged data of this node, which others can apply: begin with a backup of another node (${error.message})`,
+          `entry ${position} meets damaged data of this node, which others can apply: begin with a backup of another node (${error instanceof DamagedSpanError ? error.fault : error.message})`,
         );
       }
       if (!isRefused(error)) throw error;

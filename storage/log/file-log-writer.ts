@@ -5,7 +5,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isDamage } from '../../compute/damage.js';
+import { DamageError, isDamage } from '../../compute/damage.js';
+import { isoOf } from '../../compute/time.js';
 import { bundleFile, framesOf, readBundle } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
 import { LOG_FOLDER } from '../data-directory.js';
@@ -53,6 +54,8 @@ interface FileLogWriterOptions {
   checkRoom: () => Promise<void>;
   /** Records that the disk had no room for an entry. */
   noteFull: () => Promise<void>;
+  /** Called with an entry that is dropped, although a command may have been told that it is stored. */
+  onDropped: (error: DamageError) => void;
   /** Called once with the reason when entries wait to be applied, and once with null when they are. */
   onWaiting?: ((why: string | null) => void) | undefined;
 }
@@ -86,7 +89,7 @@ export class FileLogWriter extends LogWriter {
    */
   async begin(missed: readonly FileEntry[]): Promise<void> {
     try {
-      for (const entry of missed) await this.applied(entry, false).catch(skipRefusal);
+      for (const entry of missed) await this.appliedLate(entry);
     } catch (error) {
       const cause = error instanceof UnappliedError ? error.cause : error;
       if (!(cause instanceof DiskFullError)) throw cause;
@@ -241,6 +244,18 @@ export class FileLogWriter extends LogWriter {
     }
   }
 
+  /** Applies an entry of which no command awaits the outcome: if it is refused, the command has learned of it, or has ended. */
+  private async appliedLate(entry: FileEntry): Promise<void> {
+    try {
+      await this.applied(entry, false);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      if (!isOfDamage(error)) return;
+      const dropped = `entry ${entry.position} of the log, of ${isoOf(entry.timeMs / 1000)}, is dropped: load again what it held`;
+      this.options.onDropped(new DamageError(`${dropped} (${messageOf(error)})`, { cause: error }));
+    }
+  }
+
   private isWithdrawn(entry: FileEntry): Promise<boolean> {
     return this.log.withdraw(entry).then(
       () => true,
@@ -272,7 +287,7 @@ export class FileLogWriter extends LogWriter {
       // Each attempt on a full disk would open the database again.
       await this.options.checkRoom();
       for (const entry of await this.log.after(this.store.log.ownMark)) {
-        await this.applied(entry, false).catch(skipRefusal);
+        await this.appliedLate(entry);
       }
       this.whyWaiting = null;
       this.waiting.over();
@@ -288,15 +303,9 @@ function markAt({ logId, position, id, timeMs }: FileEntry): LogMark {
 
 /** Whether the entry fails for what it or the store holds: another attempt fails too. */
 function isRefused(error: unknown): boolean {
-  return (
-    error instanceof RefusalError ||
-    error instanceof StoreChangedError ||
-    error instanceof DamagedDataError ||
-    isDamage(error)
-  );
+  return error instanceof RefusalError || error instanceof StoreChangedError || isOfDamage(error);
 }
 
-/** The command that made the entry has learned of it, or has ended. */
-function skipRefusal(error: unknown): void {
-  if (!isRefused(error)) throw error;
+function isOfDamage(error: unknown): boolean {
+  return error instanceof DamagedDataError || isDamage(error);
 }

@@ -1,5 +1,6 @@
 /** `fathom delete` and `fathom prune`, beside a server that shows what is left. */
 import { existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Ended } from '../support/processes.js';
@@ -77,7 +78,9 @@ describe('fathom delete', () => {
     expect(ended.stderr).toBe('dry run: would delete 1 snapshot (2 cells)\n');
     expect(documentOf(ended)).toEqual({
       token: TOKEN,
+      tier: null,
       markets: null,
+      holders: false,
       from: T + 180,
       to: null,
       deleted: { snapshots: 1, changed_snapshots: 0, cells: 2 },
@@ -124,6 +127,42 @@ describe('fathom delete', () => {
     expect(again.status).toBe(200);
     await becomes(async () => (await depth()).depth_data, []);
     await becomes(async () => (await score()).service_current_price, 2);
+  });
+
+  it('of a tier, or of holders, leaves the rest', async () => {
+    const day = 86_400;
+    const rows = [0, 1, 2].map((i) => ({
+      token_address: MINT,
+      t: T + i * day,
+      owner: 'o',
+      balance: 1,
+    }));
+    const file = path.join(temporaryDirectory(), 'holders.ndjson');
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    expect((await fathom(['ingest', 'holders', file, '--data', data])).status).toBe(0);
+    const before = await page();
+    for (const tier of ['15m', '1h']) {
+      const ended = await remove('--token', TOKEN, '--tier', tier, '--yes');
+      expect([ended.status, ended.stderr]).toEqual([
+        1,
+        expect.stringMatching(/^nothing to delete/),
+      ]);
+    }
+    const words = ['--token', TOKEN, '--holders', '--from', String(T + day)];
+    expect((await remove(...words, '--market', 'orca/pool-1')).status).toBe(2);
+    const ended = await remove(...words, '--yes', '--json');
+    expect([ended.status, ended.stderr]).toEqual([0, 'deleted 2 holder snapshots\n']);
+    expect(documentOf(ended)).toMatchObject({ holders: true, deleted: { snapshots: 2, cells: 0 } });
+    expect(await page()).toEqual(before);
+    expect((await remove(...words, '--yes')).stderr).toMatch(
+      /^nothing to delete: .* has no holder snapshot in the window; it has 1 from .*Z to .*Z\n$/,
+    );
+    expect((await remove('--token', TOKEN, '--holders', '--yes')).stderr).toBe(
+      'deleted 1 holder snapshot\n',
+    );
+    expect((await remove('--token', TOKEN, '--holders', '--yes')).stderr).toMatch(
+      /it has none at all/,
+    );
   });
 
   it('of everything left also removes the score, but no other tokens', async () => {

@@ -70,7 +70,7 @@ export class Node {
     replicas = 1,
   ): Promise<Node> {
     const memory = { database: MEMORY_BYTES };
-    const store = await openStore(directory.path, { onDamage: () => undefined, memory });
+    const store = await openStore(directory.path, { memory });
     const log = new JetStreamLog({ servers, name, replicas });
     const onOther = (names: readonly string[]): unknown => (made.others = names.join());
     const settings = own && new SharedSettings({ store: store.log, node: name, own, onOther });

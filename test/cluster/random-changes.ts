@@ -8,7 +8,7 @@ import { perform } from '../crash/perform.js';
 import { after } from '../crash/contents.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
-import { deleteDepth } from '../../storage/delete.js';
+import { deleteSnapshots } from '../../storage/delete.js';
 import { InputError, StoreChangedError, StoreUnavailableError } from '../../storage/errors.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import type { UseStore } from '../../storage/operations.js';
@@ -158,10 +158,11 @@ export class RandomChanges {
   private async deleteLadder(node: NodeProcess): Promise<void> {
     const fromS = LADDER_T - 60 * this.below(LADDERS);
     const markets = this.below(2) === 0 ? null : [`Orca/m${this.below(MARKETS)}`];
-    const of = { chain: 'mainchain', address: LADDER_TOKEN, tier: null } as const;
+    const of = { kind: 'delete', chain: 'mainchain', address: LADDER_TOKEN, tier: null } as const;
     const what = { ...of, fromS, toS: fromS + 180, markets, needsAny: true };
-    const request = { directory: node.directory.path, dryRun: false, ...what };
-    await this.outcome(() => deleteDepth({ ...request, useStore: throughNode(node) }));
+    const request = { directory: node.directory.path, dryRun: false };
+    const useStore = throughNode(node);
+    await this.outcome(() => deleteSnapshots({ ...request, useStore }, what));
   }
 
   /** @param own keys that nobody else changes */

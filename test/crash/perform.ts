@@ -2,7 +2,7 @@
 import type { ComputePool } from '../../compute/pool.js';
 import { backupStore } from '../../storage/backup.js';
 import { checkStore } from '../../storage/check/check.js';
-import { deleteDepth, pruneDepth, shrinkStore } from '../../storage/delete.js';
+import { deleteSnapshots, pruneDepth, shrinkStore } from '../../storage/delete.js';
 import { ingestFiles } from '../../storage/ingest/ingest.js';
 import type { UseStore } from '../../storage/operations.js';
 import { MARKET_SOURCE, type Operation } from './operations.js';
@@ -42,9 +42,15 @@ export async function perform(
     }
     case 'delete': {
       const { token, market } = operation;
-      const all = { chain: 'mainchain', fromS: 0, toS: 2 ** 32 - 1, tier: null } as const;
+      const all = {
+        kind: 'delete',
+        chain: 'mainchain',
+        fromS: 0,
+        toS: 2 ** 32 - 1,
+        tier: null,
+      } as const;
       const markets = [`${MARKET_SOURCE}/${market}`];
-      await deleteDepth({ ...deleting, ...all, address: token, markets, needsAny: false });
+      await deleteSnapshots(deleting, { ...all, address: token, markets, needsAny: false });
       return;
     }
     case 'create':

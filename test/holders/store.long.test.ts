@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { BUNDLE_VERSION } from '../../storage/bundle.js';
 import type { StoreChange } from '../../storage/contract.js';
 import { keptReference } from '../reference/holder-retention.js';
 import { commitHolders, held, type Held, storedHolders } from '../support/holders.js';
-import { DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
+import { commitFrames, DataDirectory, MINT, openStore, OTHER_MINT } from '../support/stores.js';
 
 const HOUR_S = 3600;
 const START = 1_794_600_000 - (1_794_600_000 % HOUR_S);
@@ -46,6 +47,48 @@ describe('Stored holder snapshots', () => {
         for (const [t, holders] of expected) expect(stored.get(t)).toEqual(holders);
       }),
       { numRuns: 6 },
+    );
+    await store.close();
+  });
+
+  it('are gone after a deletion, and no others', async () => {
+    const store = await openStore(directory());
+    let n = 0;
+    const windows = fc
+      .tuple(fc.integer({ min: -900, max: 12 }), fc.nat(300))
+      .map(([from, hours]) => ({
+        fromS: START + from * HOUR_S,
+        toS: START + (from + 1 + hours) * HOUR_S,
+      }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(snapshotsOf, windows), { maxLength: 12 }),
+        async (changes) => {
+          const mint = `${MINT.slice(0, -3)}${(100 + n++).toString(9).replaceAll('0', 'y')}`;
+          let expected = new Map<number, Held>();
+          for (const change of changes) {
+            if (Array.isArray(change)) {
+              const added = change.map(
+                ({ t, count, seed, from }) => [t, held(count, seed, from)] as const,
+              );
+              await commitHolders(store, [[mint, new Map(added)]]);
+              const all = new Map([...expected, ...added]);
+              expected = new Map(keptReference([...all.keys()]).map((t) => [t, all.get(t)!]));
+            } else {
+              const gone = [...expected.keys()].filter((t) => t >= change.fromS && t < change.toS);
+              const deleted = commitFrames(store, [
+                { kind: 'header', version: BUNDLE_VERSION, file: 'delete', mode: 'replace' },
+                { kind: 'delete-holders', chain: 'mainchain', address: mint, ...change },
+              ]);
+              if (gone.length === 0) await expect(deleted).rejects.toThrow(/^nothing to delete: /);
+              else expect((await deleted).deleted.snapshots).toBe(gone.length);
+              for (const t of gone) expected.delete(t);
+            }
+            expect(await storedHolders(store.holders, mint)).toEqual(expected);
+          }
+        },
+      ),
+      { numRuns: 12 },
     );
     await store.close();
   });

@@ -1,17 +1,16 @@
 /** A server whose store has damaged blocks: only what needs them fails. */
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
-import type { JoinMode } from '../../compute/segment/merge.js';
-import { connectToServer } from '../../storage/control.js';
-import type { Store } from '../../storage/store.js';
-import { newKey, serveHere, withStoreOf, type Service } from '../support/cli.js';
+import { isoOf } from '../../compute/time.js';
+import { fathom, newKey, serveHere, withStoreOf, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
+import type { Ended } from '../support/processes.js';
 import { checkReply, type Json } from '../support/conformance.js';
 import { commitFlat, dcaRow, HOUR, limitRow, poolHourRow, poolRow } from '../support/flat.js';
 import { commitHolders } from '../support/holders.js';
 import {
-  commitDelete,
   commitRows,
   commitTokens,
   flipped,
@@ -42,6 +41,25 @@ const held = (balance: number) =>
     ['two', 1],
   ] as const);
 
+/** Time of a snapshot of MINT in another tier, among those of its damaged segment. */
+const BETWEEN = at(70) + 1;
+/** What every page of a token said before anything was damaged. */
+const before = new Map<string, unknown>();
+
+const start = (): Promise<Service> =>
+  serveHere(data, ['--as-of', String(NOW_S), '--stale-after', '1d'], {
+    FATHOM_PLANS: JSON.stringify({
+      enterprise: { rates: { 'whale-get': { requests: 'unlimited' } } },
+    }),
+  });
+
+async function bodies(from: Service, mint: string): Promise<unknown> {
+  const found = Object.values(pagesOf(mint)).map(async (target) =>
+    (await from.get(target, key)).json(),
+  );
+  return Promise.all(found);
+}
+
 beforeAll(async () => {
   await withStoreOf(data, async (store) => {
     await commitTokens(
@@ -62,6 +80,7 @@ beforeAll(async () => {
         );
       }
     }
+    await commitRows(store, [snapshot(BETWEEN, [orca()], { tier: '15m' })]);
     await commitHolders(
       store,
       [MINT, OTHER_MINT].map((mint) => [
@@ -86,6 +105,11 @@ beforeAll(async () => {
     await store.settled();
   });
   key = await newKey(data);
+  server = await start();
+  for (const mint of [MINT, NEWEST]) before.set(mint, await bodies(server, mint));
+  await server.stop();
+  // They would answer for damaged blocks.
+  rmSync(path.join(data, 'fragments'), { recursive: true });
   const ids = await withStoreOf(data, async (store) => ({
     old: (await segmentIds(store, MINT))[0],
     newest: (await segmentIds(store, NEWEST))[1],
@@ -97,11 +121,7 @@ beforeAll(async () => {
     `UPDATE segments SET times = ''::BLOB WHERE segment_id = ${ids.entry}`,
     `UPDATE holder_block_parts SET ${flipped} WHERE block_id = (SELECT min(block_id) FROM holder_blocks JOIN holder_tokens USING (holder_id) WHERE token_address = '${MINT}')`,
   );
-  server = await serveHere(data, ['--as-of', String(NOW_S), '--stale-after', '1d'], {
-    FATHOM_PLANS: JSON.stringify({
-      enterprise: { rates: { 'whale-get': { requests: 'unlimited' } } },
-    }),
-  });
+  server = await start();
 });
 
 async function answerTo(target: string): Promise<[number, string | undefined]> {
@@ -169,44 +189,133 @@ describe('Damaged blocks', () => {
     expect(errors()).toBe(before);
   });
 
-  it('do not hinder an ingest over them, which restores its snapshots', async () => {
-    const remote = await connectToServer(data);
-    if (remote === null) throw new Error('nobody listens');
-    const store = Object.assign(remote, { directory: data }) as unknown as Store;
-    const commit = (mint: string, times: readonly number[], mode: JoinMode = 'replace') =>
-      commitRows(
-        store,
-        times.map((t) => snapshot(t, [orca()], { address: mint })),
-        { mode },
-      );
-    const lost = Array.from({ length: 150 }, (_, i) => at(i));
-    const page = (from: number, to: number) => answerTo(`/replay/${MINT}?from=${from}&to=${to}`);
-    // Between lost snapshots, which stay lost.
-    await commit(MINT, [lost[10] + 1, lost[90] + 1]);
-    expect(await page(lost[10] + 1, lost[11])).toEqual(OK);
-    expect(await page(lost[10], lost[11])).toEqual(DAMAGED);
-    expect(await page(lost[90] + 1, lost[91])).toEqual(OK);
-    await expect(commit(MINT, [lost[20]], 'merge')).rejects.toThrow(
-      /^the stored snapshot of .* is damaged: nothing can be merged into it/,
-    );
-    const window = { address: MINT, fromS: lost[30], toS: lost[40] };
-    await expect(commitDelete(store, { ...window, markets: ['Orca/pool-1'] })).rejects.toThrow(
-      'is damaged: it can only be deleted as a whole',
-    );
-    expect((await commitDelete(store, window)).deleted.snapshots).toBe(10);
-    expect(await page(lost[30], lost[40])).toEqual(OK);
-    expect(await page(lost[29], lost[30])).toEqual(DAMAGED);
-    expect(await page(lost[40], lost[41])).toEqual(DAMAGED);
-    await commit(MINT, lost);
-    expect(await answerTo(pagesOf(MINT).all)).toEqual(OK);
-    await commit(
-      NEWEST,
-      Array.from({ length: 150 }, (_, i) => at(200 + i)),
-    );
+  const NAMED = /^the stored .* are damaged: .*: fathom (delete .*)$/;
+  /** What a refused command says, and the command that it names. */
+  function named({ status, stderr, stdout }: Ended, token: string): string[] {
+    expect([status, stdout]).toEqual([1, '']);
+    const lines = stderr.trim().split('\n');
+    expect(lines).toEqual([expect.stringMatching(NAMED)]);
+    const [, command] = NAMED.exec(lines[0]) ?? [];
+    expect(command).toContain(`delete --data ${data} --token mainchain:${token} `);
+    return command.split(' ');
+  }
+  const fileOf = (rows: readonly object[]): string => {
+    const file = path.join(temporaryDirectory(), 'rows.ndjson');
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return file;
+  };
+  const ingest = (dataset: string, rows: readonly object[], ...flags: string[]) =>
+    fathom(['ingest', dataset, fileOf(rows), '--data', data, ...flags]);
+  const rowsOf = (mint: string, rows: readonly number[]) =>
+    rows.map((i) => snapshot(at(i), [orca()], { address: mint }));
+  const first = Array.from({ length: 150 }, (_, i) => i);
+  const newest = first.map((i) => 200 + i);
+
+  it('refuse what needs them, and are gone once the named command has run; loading them again restores all', async () => {
+    for (const refused of [
+      await ingest('snapshots', rowsOf(MINT, [20])),
+      await ingest('snapshots', [snapshot(at(20) + 1)], '--dry-run'),
+      await ingest('snapshots', rowsOf(MINT, [20]), '--merge'),
+      await fathom([
+        'delete',
+        '--token',
+        `mainchain:${MINT}`,
+        '--market',
+        'orca/pool-1',
+        '--yes',
+        '--data',
+        data,
+      ]),
+      await fathom([
+        'delete',
+        '--token',
+        `mainchain:${MINT}`,
+        '--to',
+        String(at(20)),
+        '--yes',
+        '--data',
+        data,
+      ]),
+      await fathom([
+        'prune',
+        '--token',
+        `mainchain:${MINT}`,
+        '--before',
+        String(at(20)),
+        '--yes',
+        '--data',
+        data,
+      ]),
+    ]) {
+      const span = ['--from', isoOf(at(0)), '--to', isoOf(at(149) + 1)];
+      expect(named(refused, MINT).slice(5)).toEqual(['--tier', 'raw', ...span]);
+    }
+    expect(await statuses(MINT)).toEqual(all(MINT, ['all', 'whales']));
+    const words = named(await ingest('snapshots', rowsOf(MINT, first)), MINT);
+    const deleted = await fathom([...words, '--yes', '--json']);
+    expect(JSON.parse(deleted.stdout)).toMatchObject({
+      tier: 'raw',
+      deleted: { snapshots: 150, changed_snapshots: 0 },
+    });
+    expect(await statuses(MINT)).toEqual(all(MINT, ['whales']));
+    // Of another tier, within the span.
+    const others = ['delete', '--token', `mainchain:${MINT}`, '--tier', '15m', '--data', data];
+    expect((await fathom([...others, '--dry-run'])).stderr).toMatch(/would delete 1 snapshot /);
+    expect((await ingest('snapshots', rowsOf(MINT, first))).status).toBe(0);
+
+    // A collector goes on beside a damaged newest segment.
+    expect((await ingest('snapshots', rowsOf(NEWEST, [400]))).status).toBe(0);
     await becomes(() => answerTo(pagesOf(NEWEST).score), OK as [number, undefined]);
+    const ofNewest = named(await ingest('snapshots', rowsOf(NEWEST, newest)), NEWEST);
+    expect((await fathom([...ofNewest, '--yes'])).status).toBe(0);
+    expect((await ingest('snapshots', rowsOf(NEWEST, newest))).status).toBe(0);
     expect(await statuses(NEWEST)).toEqual(all(NEWEST, []));
-    await commitHolders(store, [[MINT, new Map([[HOUR + 900, held(9)]])]]);
-    expect(await answerTo(pagesOf(MINT).whales)).toEqual(OK);
-    remote.close();
+    const after = ['--from', String(at(400)), '--tier', 'raw', '--yes', '--data', data];
+    expect((await fathom(['delete', '--token', `mainchain:${NEWEST}`, ...after])).status).toBe(0);
+
+    const owners = [0, 1, 2, 3].flatMap((i) =>
+      [...held(i + 1)].map(([owner, balance]) => ({
+        t: HOUR - 3600 * i,
+        token_address: MINT,
+        owner,
+        balance,
+      })),
+    );
+    const ofHolders = named(await ingest('holders', owners), MINT);
+    expect(ofHolders.slice(5, 6)).toEqual(['--holders']);
+    const told = await fathom([...ofHolders, '--yes']);
+    expect([told.status, told.stderr]).toEqual([0, 'deleted 4 holder snapshots\n']);
+    expect((await ingest('holders', owners)).status).toBe(0);
+
+    for (const mint of [MINT, NEWEST]) {
+      const now = await bodies(server, mint);
+      expect(now).toEqual(before.get(mint));
+    }
+    expect(server.logged()).toMatch(/"level":"error".*are damaged: segment \d+ is damaged/);
+  });
+
+  it('of an entry are left to a backup', async () => {
+    const refused = await ingest('snapshots', rowsOf(ENTRY, [400]));
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^segment \d+ is damaged: its entry lists no snapshots; nothing was stored: restore a backup\n$/,
+      ),
+    ]);
+  });
+
+  it('are refused beside no server, too', async () => {
+    await server.stop();
+    await tamper(
+      path.join(data, DATABASE_FILE),
+      `DELETE FROM segments WHERE octet_length(times) = 0`,
+      `UPDATE segments SET ${flipped}`,
+    );
+    const words = named(await ingest('snapshots', rowsOf(OTHER_MINT, [20])), OTHER_MINT);
+    expect(await fathom([...words, '--yes'])).toMatchObject({
+      status: 0,
+      stderr: 'deleted 150 snapshots (150 cells)\n',
+    });
+    expect((await ingest('snapshots', rowsOf(OTHER_MINT, first))).status).toBe(0);
   });
 });

@@ -11,6 +11,10 @@ import {
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isDamage } from '../../compute/damage.js';
+import type { Tier } from '../../compute/market.js';
+import { BUNDLE_VERSION } from '../../storage/bundle.js';
+import { RetentionWorker } from '../../storage/retention.js';
+import type { Store } from '../../storage/store.js';
 import { InputError, StoreBusyError } from '../../storage/errors.js';
 import { SCHEMA_VERSION } from '../../storage/schema.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
@@ -22,6 +26,7 @@ import {
   OTHER_MINT,
   bundleOf,
   commitDelete,
+  commitFrames,
   commitRows,
   damageBlock,
   flipped,
@@ -33,7 +38,9 @@ import {
   storedSnapshots,
   tamper,
   tokenOf,
+  type SnapshotRow,
 } from '../support/stores.js';
+import { becomes, eventually } from '../support/waiting.js';
 
 let directory: DataDirectory;
 let file: string;
@@ -64,54 +71,129 @@ async function expectNotOpened(message: RegExp): Promise<void> {
 describe('A damaged segment', () => {
   const damage = `UPDATE segments SET ${flipped}`;
 
-  /** Ids of segments found damaged. */
+  /** What background work has reported. */
   const notices: string[] = [];
   const open = () =>
     openStore(directory.path, {
       onBackgroundError: (error) => notices.push((error as Error).message),
     });
+  const all = async (store: Store) => storedSnapshots(store, tokenOf(store));
 
-  it('is an error for readers, never wrong numbers, and hinders no commit', async () => {
+  /** Deletes what a refusal names. */
+  async function deleteNamed(store: Store, refused: Error): Promise<number> {
+    const words = /: (fathom delete .*)$/.exec(refused.message)?.[1].split(' ') ?? [];
+    const flag = (name: string) => words[words.indexOf(`--${name}`) + 1];
+    expect(flag('token')).toBe(`mainchain:${MINT}`);
+    const [fromS, toS] = [flag('from'), flag('to')].map((text) => Date.parse(text) / 1000);
+    const tier = flag('tier') as Tier;
+    return (await commitDelete(store, { address: MINT, tier, fromS, toS })).deleted.snapshots;
+  }
+
+  it('is an error for readers, never wrong numbers, and refuses what needs it until it is deleted', async () => {
     await storeWith(1, 2, 3);
-    await tamper(file, damage);
-    const store = await open();
-    const [id] = await segmentIds(store);
+    let store = await open();
+    await commitRows(store, [snapshot(2, [orca([[0, 1, 1]])], { tier: '15m' })]);
+    await commitRows(store, [snapshot(10)]);
+    const before = await all(store);
+    const [id, ...others] = await segmentIds(store);
+    await store.close();
+    await tamper(file, `${damage} WHERE segment_id = ${id}`);
+    store = await open();
     const message = `segment ${id} is damaged: its checksum does not match`;
     await expect(store.depth.readSegments([id])).rejects.toThrow(message);
-    await commitRows(store, [snapshot(2, [orca([])])]);
-    expect(notices).toEqual([message]);
-    // The two others stay lost, before and behind it.
-    const ids = await segmentIds(store);
-    const readable = await Promise.allSettled(ids.map((one) => store.depth.readSegments([one])));
-    expect(readable.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
-    expect([...(await store.snapshotTimes(KEY))]).toEqual([1, 2, 3]);
+    const refused: Error[] = [];
+    for (const change of [
+      () => commitRows(store, [snapshot(2, [orca([])])]),
+      () => commitRows(store, [snapshot(2, [orca([])]), snapshot(20)], { rehearse: true }),
+      () => commitRows(store, [snapshot(2)], { mode: 'merge' }),
+      () => commitDelete(store, { address: MINT, fromS: 2 }),
+      () => commitDelete(store, { address: MINT, markets: ['orca/pool-1'] }),
+      () => store.retire({ chain: 'mainchain', address: MINT }, { raw: 3, '15m': 0, '1h': 0 }, []),
+    ]) {
+      await change().catch((error: Error) => refused.push(error));
+    }
+    expect(new Set(refused.map((error) => error.message))).toEqual(
+      new Set([
+        `the stored raw snapshots of mainchain:${MINT} from 1970-01-01T00:00:01Z to 1970-01-01T00:00:03Z are damaged: ${message}; this change needs them, so nothing was stored: delete them, then load them again: fathom delete --data ${directory.path} --token mainchain:${MINT} --tier raw --from 1970-01-01T00:00:01Z --to 1970-01-01T00:00:04Z`,
+      ]),
+    );
+    expect(refused).toHaveLength(6);
+    expect(refused.every(isDamage)).toBe(true);
+    // Nothing of them is in the store, nor in its log.
+    expect(await segmentIds(store)).toEqual([id, ...others]);
     await store.close();
-    const again = await open();
-    await commitRows(again, [snapshot(1), snapshot(3)]);
-    expect((await storedSnapshots(again, tokenOf(again))).map(({ t }) => t)).toEqual([1, 2, 3]);
-    await again.close();
+    store = await open();
+    expect(await segmentIds(store)).toEqual([id, ...others]);
+    expect(await deleteNamed(store, refused[0])).toBe(3);
+    expect(await segmentIds(store)).toEqual(others);
+    await commitRows(store, [snapshot(1), snapshot(2), snapshot(3)]);
+    expect(await all(store)).toEqual(before);
+    expect(notices).toEqual([]);
+    await store.close();
   });
 
-  it('is left alone by a deletion that ends where it begins', async () => {
+  it('hinders neither changes beside it, nor retention that deletes all of it', async () => {
     let store = await open();
     await commitRows(store, [snapshot(10)]);
     await commitRows(store, [snapshot(20), snapshot(30), snapshot(40)]);
+    await commitRows(store, [snapshot(1000)]);
+    const [, id] = await segmentIds(store);
     await store.close();
-    await tamper(file, `${damage} WHERE segment_id = (SELECT max(segment_id) FROM segments)`);
+    await tamper(file, `${damage} WHERE segment_id = ${id}`);
     store = await open();
-    // The replacement finds the damage; the two others are lost, and stay in segments of their own.
-    await commitRows(store, [snapshot(30)]);
-    const ids = await segmentIds(store);
-    expect(ids).toHaveLength(4);
+    await commitRows(store, [snapshot(15), snapshot(950)]);
     await commitDelete(store, { address: MINT, fromS: 0, toS: 20 });
-    expect(await segmentIds(store)).toEqual(ids.slice(1));
-    await commitDelete(store, { address: MINT, fromS: 21, toS: 40 });
-    expect(await segmentIds(store)).toEqual([ids[1], ids[3]]);
-    expect([...(await store.snapshotTimes(KEY))]).toEqual([20, 40]);
+    expect([...(await store.snapshotTimes(KEY))]).toEqual([20, 30, 40, 950, 1000]);
+    const token = { chain: 'mainchain', address: MINT } as const;
+    const until = (raw: number) => ({ raw, '15m': 0, '1h': 0 });
+    await expect(store.retire(token, until(960), ['15m'])).rejects.toThrow(/from .*:20Z to .*:40Z/);
+    expect(await store.retire(token, until(900), [])).toMatchObject({ snapshots: 3 });
+    expect([...(await store.snapshotTimes(KEY))]).toEqual([950, 1000]);
     await store.close();
   });
 
-  it('does not keep its neighbours from being joined', async () => {
+  it('stops the retention of its token alone, which goes on once it is deleted', async () => {
+    let store = await open();
+    await commitRows(store, [snapshot(10), snapshot(900)]);
+    await commitRows(store, [snapshot(1000)]);
+    await commitRows(
+      store,
+      [snapshot(10), snapshot(1000)].map((row) => ({ ...row, address: OTHER_MINT })),
+    );
+    const [id] = await segmentIds(store);
+    await store.close();
+    await tamper(file, `${damage} WHERE segment_id = ${id}`);
+    store = await open();
+    const refused: Error[] = [];
+    const worker = new RetentionWorker({
+      retention: { raw: 500, '15m': 500, '1h': 500 },
+      nowS: () => 1000,
+      newestT: () => 1000,
+      store,
+      allowedToS: () => Promise.resolve(1000),
+      restShare: 0,
+      everyMs: 1,
+      onRemoved: () => undefined,
+      onWaiting: () => undefined,
+      onResume: () => undefined,
+      onError: (error, token) => {
+        refused.push(
+          token?.address === MINT ? (error as Error) : new Error(`${token?.address}: ${error}`),
+        );
+      },
+    });
+    const times = async (address: string) => [...(await store.snapshotTimes({ ...KEY, address }))];
+    await becomes(() => times(OTHER_MINT), [1000]);
+    await eventually('it is tried again', () => refused.length > 1);
+    expect(await times(MINT)).toEqual([10, 900, 1000]);
+    await deleteNamed(store, refused[0]);
+    await commitRows(store, [snapshot(10), snapshot(900)]);
+    await becomes(() => times(MINT), [900, 1000]);
+    await worker.close();
+    await store.close();
+  });
+
+  it('does not keep its neighbours from being joined, and is reported once', async () => {
     let store = await open();
     for (let t = 1; t <= 7; t++) await commitRows(store, [snapshot(10 * t)]);
     const ids = await segmentIds(store);
@@ -124,31 +206,72 @@ describe('A damaged segment', () => {
     const left = await segmentIds(store);
     expect(left).toContain(ids[3]);
     expect(left.length).toBeLessThan(7);
-    expect(notices).toEqual([`segment ${ids[3]} is damaged: its checksum does not match`]);
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toContain(`segment ${ids[3]} is damaged: its checksum does not match`);
     expect([...(await store.snapshotTimes(KEY))]).toHaveLength(13);
     await store.close();
   });
 
   it('has the same effects if DuckDB reports the damage, for a block of its file', async () => {
     let store = await open();
+    const rows = new Map<string, SnapshotRow[]>();
+    // So many that the damaged block holds nothing but parts of blocks.
     for (const address of [MINT, OTHER_MINT]) {
-      await commitRows(store, noisyRows(1, address));
-      await commitRows(store, noisyRows(1000, address));
+      const parts = [1, 1000, 2000].map((first) => noisyRows(first, address));
+      for (const part of parts) await commitRows(store, part);
+      rows.set(address, parts.flat());
     }
+    const before = await all(store);
     await store.close();
     const id = await damageBlock(directory.path);
     store = await open();
     await expect(store.depth.readSegments([id])).rejects.toSatisfy(isDamage);
     expect(
       (await store.depth.plan({ tokenId: tokenOf(store), ...ALL_TIME })).snapshots,
-    ).toHaveLength(400);
+    ).toHaveLength(600);
     // The rest of the file is readable and grows; DuckDB reads 2,048 parts at once.
     await commitRows(store, [snapshot(5000)]);
-    const readable = await segmentIds(store);
-    expect(await store.depth.readSegments(readable.slice(-1))).toHaveLength(1);
+    expect(await store.depth.readSegments((await segmentIds(store)).slice(-1))).toHaveLength(1);
+    await store.close();
+    // Each refusal names a segment that DuckDB cannot read: some may be whole, beside the damaged block.
+    store = await open();
+    for (let refused: Error | null = null; ; refused = null) {
+      await commitRows(store, rows.get(MINT)!).catch((error: Error) => (refused = error));
+      if (refused === null) break;
+      expect((refused as Error).message).toMatch(/Corrupt database file/);
+      expect(await deleteNamed(store, refused)).toBeGreaterThan(0);
+    }
+    await commitDelete(store, { address: MINT, fromS: 5000 });
+    expect(await all(store)).toEqual(before);
+    // The damaged block is not needed any more.
     await store.close();
     store = await open();
-    expect(await segmentIds(store)).toEqual(readable);
+    expect(await all(store)).toEqual(before);
+    await store.close();
+  });
+
+  it('drops what the log has and no store can apply, and says so', async () => {
+    await storeWith(1, 2, 3);
+    // As after the loss of a WAL: the log has an entry that the database lacks.
+    const whole = readFileSync(file);
+    let store = await open();
+    await commitRows(store, [snapshot(2, [orca([])])]);
+    const wal = `${file}.wal`;
+    const log = path.join(directory.path, 'log');
+    const kept = readdirSync(log).map(
+      (name) => [name, readFileSync(path.join(log, name))] as const,
+    );
+    await store.close();
+    writeFileSync(file, whole);
+    rmSync(wal, { force: true });
+    for (const [name, bytes] of kept) writeFileSync(path.join(log, name), bytes);
+    await tamper(file, damage);
+    notices.length = 0;
+    store = await open();
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toMatch(
+      /^entry \d+ of the log, of 20.*Z, is dropped: load again what it held \(the stored raw snapshots of .* are damaged: .*fathom delete /,
+    );
     await store.close();
   });
 });
@@ -413,18 +536,65 @@ it('A key whose text cannot be written is not issued, and a rotated one keeps it
   await store.close();
 });
 
-it('Damaged holders hinder no commit, which restores their snapshots', async () => {
-  const snapshots = [1, 2, 3].map((t): [number, Held] => [t, held(40, t)]);
-  let store = await openStore(directory.path);
-  await commitHolders(store, [[MINT, new Map(snapshots)]]);
-  await store.close();
-  await tamper(file, `UPDATE holder_block_parts SET ${flipped}`);
-  const notices: unknown[] = [];
-  store = await openStore(directory.path, { onBackgroundError: (error) => notices.push(error) });
-  await expect(storedHolders(store.holders, MINT)).rejects.toSatisfy(isDamage);
-  await commitHolders(store, [[MINT, new Map(snapshots)]]);
-  expect(notices).toHaveLength(1);
-  expect(notices[0]).toSatisfy(isDamage);
-  expect(await storedHolders(store.holders, MINT)).toEqual(new Map(snapshots));
-  await store.close();
+describe('Damaged holders', () => {
+  const DAY = 86_400;
+  const history = new Map([0, 1, 2, 3].map((day) => [day * DAY, held(40, day)]));
+  const added: [string, Map<number, Held>] = [MINT, new Map([[4 * DAY, held(40, 4)]])];
+  let store: Store;
+
+  const remove = (fromS: number, toS: number, address = MINT) =>
+    commitFrames(store, [
+      { kind: 'header', version: BUNDLE_VERSION, file: 'delete', mode: 'replace' },
+      { kind: 'delete-holders', chain: 'mainchain', address, fromS, toS },
+    ]);
+  const command = (from: string, to: string) =>
+    `fathom delete --data ${directory.path} --token mainchain:${MINT} --holders --from ${from} --to ${to}`;
+
+  beforeEach(async () => {
+    store = await openStore(directory.path);
+    await commitHolders(store, [
+      [MINT, history],
+      [OTHER_MINT, history],
+    ]);
+    await store.close();
+  });
+
+  it.each([
+    ['blocks', `UPDATE holder_block_parts SET ${flipped}`, 'its checksum does not match'],
+    ['names', `UPDATE holder_owners SET ${flipped}`, 'a checksum does not match'],
+    ['lost parts', `DELETE FROM holder_block_parts`, 'it is truncated'],
+  ])('are refused with their span, and deleted without being read: %s', async (_, sql, why) => {
+    const ids = `SELECT holder_id FROM holder_tokens WHERE token_address = '${MINT}'`;
+    const blocks = `block_id IN (SELECT block_id FROM holder_blocks WHERE holder_id IN (${ids}))`;
+    const where = sql.includes('owners') ? `holder_id IN (${ids})` : blocks;
+    await tamper(file, `${sql} WHERE ${where}`);
+    store = await openStore(directory.path);
+    await expect(storedHolders(store.holders, MINT)).rejects.toThrow();
+    for (const change of [
+      () => commitHolders(store, [added]),
+      () => commitHolders(store, [added], { rehearse: true }),
+      () => remove(0, DAY),
+    ]) {
+      const refused: Error = await change().then(
+        () => new Error('it was not refused'),
+        (error: Error) => error,
+      );
+      expect(refused).toSatisfy(isDamage);
+      expect(refused.message).toContain(why);
+      expect(
+        refused.message.endsWith(command('1970-01-01T00:00:00Z', '1970-01-04T00:00:01Z')),
+      ).toBe(true);
+    }
+    expect((await remove(0, 3 * DAY + 1)).deleted.snapshots).toBe(4);
+    expect(await storedHolders(store.holders, MINT)).toEqual(new Map());
+    expect(await storedHolders(store.holders, OTHER_MINT)).toEqual(history);
+    await commitHolders(store, [[MINT, history]]);
+    await commitHolders(store, [added]);
+    expect(await storedHolders(store.holders, MINT)).toEqual(new Map([...history, ...added[1]]));
+    await store.close();
+    store = await openStore(directory.path);
+    expect(await storedHolders(store.holders, MINT)).toEqual(new Map([...history, ...added[1]]));
+    await store.close();
+    expect((await fathom(['check', '--data', directory.path])).status).toBe(0);
+  });
 });

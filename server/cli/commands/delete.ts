@@ -1,6 +1,8 @@
 /** `fathom delete --token CHAIN:ADDRESS` */
 import { MAX_T_S } from '../../../compute/ingest/fields.js';
-import { deleteDepth } from '../../../storage/delete.js';
+import { TIERS } from '../../../compute/market.js';
+import { deleteSnapshots } from '../../../storage/delete.js';
+import type { Removed } from '../../../compute/segment/remove.js';
 import { UsageError } from '../../../storage/errors.js';
 import { defineCommand } from '../command.js';
 import {
@@ -12,7 +14,7 @@ import {
   token,
   STORE_FLAGS,
 } from '../flags.js';
-import { printJson, printNote } from '../output.js';
+import { counted, printJson, printNote } from '../output.js';
 import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
@@ -31,6 +33,13 @@ const FLAGS = {
       "SOURCE/ADDRESS of a pool, SOURCE/PAIR of an order book: deletes only this market's cells",
     default: 'all markets',
   },
+  tier: {
+    placeholder: 'T',
+    meaning: 'deletes only snapshots of this tier',
+    default: 'all tiers',
+    values: TIERS,
+  },
+  holders: { meaning: 'deletes snapshots of its holders instead of its depth' },
   from: {
     placeholder: 'TIME',
     meaning: 'deletes snapshots from this time on',
@@ -50,36 +59,47 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    "Deletes a token's snapshots of all tiers in a window, or the cells of some of its markets, in one transaction; a running server follows at once. It reports how many there are and asks first. Only depth is deleted: the token, its orders, holders, pools and hours stay. There is no undo.",
+    "Deletes a token's snapshots in a window, or the cells of some of its markets, in one transaction; a running server follows at once. It reports how many there are and asks first. Only depth is deleted, or with --holders only the token's holder history: the token, its orders, pools and hours stay. There is no undo.",
   flags: FLAGS,
   examples: [
     'fathom delete --token mainchain:So11111111111111111111111111111111111111112 --from 2026-11-20 --to 2026-11-21',
     'fathom delete --token mainchain:So11111111111111111111111111111111111111112 --market binance/SOLUSDT --yes --json',
     'fathom delete --token evmchain:0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2 --dry-run',
   ],
-  run: (flags) => deleteSnapshots(flags),
+  run: (flags) => run(flags),
 });
 
-async function deleteSnapshots(flags: FlagValues<typeof FLAGS>): Promise<void> {
+async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const { chain, address } = flags.token;
   const fromS = Math.ceil(flags.from ?? 0);
   const toS = Math.ceil(flags.to ?? MAX_T_S + 1);
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
-  const isDryRun = flags['dry-run'];
+  const { holders, 'dry-run': isDryRun } = flags;
+  const tier = flags.tier ?? null;
   const markets = flags.market.length === 0 ? null : flags.market;
   const name = `${chain}:${address}`;
-  const what = { chain, address, markets, fromS, toS, tier: null, needsAny: true };
+  if (holders && (tier !== null || markets !== null)) {
+    throw new UsageError('--holders: expected without --tier and --market, which are of depth');
+  }
+  const span = { chain, address, fromS, toS };
+  const what = holders
+    ? ({ kind: 'delete-holders', ...span } as const)
+    : ({ kind: 'delete', ...span, tier, markets, needsAny: true } as const);
+  const text = (found: Removed): string =>
+    holders ? counted(found.snapshots, 'holder snapshot') : removedText(found);
   const removed = await removeConfirmed(
     flags,
     await storeOf(flags),
-    (from) => deleteDepth({ ...from, ...what }),
-    (found) => `Delete ${removedText(found)} of ${name}?`,
+    (from) => deleteSnapshots(from, what),
+    (found) => `Delete ${text(found)} of ${name}?`,
   );
-  printNote(`${isDryRun ? 'dry run: would delete' : 'deleted'} ${removedText(removed)}`);
+  printNote(`${isDryRun ? 'dry run: would delete' : 'deleted'} ${text(removed)}`);
   if (!flags.json) return;
   printJson({
     token: name,
+    tier,
     markets,
+    holders,
     from: flags.from === undefined ? null : fromS,
     to: flags.to === undefined ? null : toS,
     deleted: {
