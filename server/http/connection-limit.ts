@@ -13,14 +13,23 @@ const MAX_SPARE_DESCRIPTORS = 256;
 const LEAST_DESCRIPTORS = 256;
 /** The most descriptors that are reserved for connections to the operators' port. */
 const MAX_ADMIN_CONNECTIONS = 64;
+/** Counts of the descriptors in use take at most one part in this many of the time: one of 20,000 takes about 10 ms. */
+const COUNT_PARTS = 50;
 
 export class ConnectionLimit {
   private open = 0;
+  /** Of the WebSockets that have ended since the last count, and of descriptors opened for other things. */
+  private lingering = 0;
+  private nextCountMs = 0;
   private readonly shortage: Trouble<void>;
 
-  /** @param limit connections open at a time */
+  /**
+   * @param limit connections open at a time
+   * @param others descriptors in use that are no connections
+   */
   constructor(
     private readonly limit: number,
+    private readonly others: number,
     log: Log,
   ) {
     this.shortage = new Trouble({
@@ -36,25 +45,53 @@ export class ConnectionLimit {
   /** Counts a connection. False: it exceeds the limit, and the caller closes it. */
   opened(): boolean {
     this.open++;
-    if (this.open <= this.limit) return true;
+    if (this.used > this.limit || this.shortage.lasts) this.count();
+    if (this.used <= this.limit) return true;
     this.shortage.began('full');
     return false;
   }
 
   closed(): void {
     this.open--;
-    if (this.open <= this.limit / 2) this.shortage.over();
+    this.endShortage();
+  }
+
+  /**
+   * Counts a connection that has ended but may still have its descriptor: the engine keeps it until the client closes
+   * it too, or for a time, and does not report when.
+   */
+  ended(): void {
+    this.open--;
+    this.lingering++;
+  }
+
+  private get used(): number {
+    return this.open + this.lingering;
+  }
+
+  private count(): void {
+    const beganMs = performance.now();
+    if (this.lingering === 0 || beganMs < this.nextCountMs) return;
+    this.lingering = Math.max(0, usedDescriptors() - this.others - this.open);
+    this.nextCountMs = beganMs + COUNT_PARTS * (performance.now() - beganMs);
+    this.endShortage();
+  }
+
+  private endShortage(): void {
+    if (this.used <= this.limit / 2) this.shortage.over();
   }
 }
 
 /** The limits of the API's port and of the operators'. */
 export function connectionLimits(log: Log): { api: ConnectionLimit; admin: ConnectionLimit } {
-  const free = freeDescriptors();
+  const limit = descriptorLimit();
+  const used = limit === Infinity ? 0 : usedDescriptors();
+  const free = limit - used;
   const spare = Math.min(Math.ceil(free / 2), MAX_SPARE_DESCRIPTORS);
   const admin = Math.min(Math.ceil(spare / 4), MAX_ADMIN_CONNECTIONS);
   return {
-    api: new ConnectionLimit(Math.max(free - spare, 1), log),
-    admin: new ConnectionLimit(admin, log),
+    api: new ConnectionLimit(Math.max(free - spare, 1), used, log),
+    admin: new ConnectionLimit(admin, used, log),
   };
 }
 
@@ -80,7 +117,6 @@ function descriptorLimit(): number {
   }
 }
 
-function freeDescriptors(): number {
-  const limit = descriptorLimit();
-  return limit === Infinity ? limit : limit - readdirSync('/proc/self/fd').length;
+function usedDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
 }

@@ -50,8 +50,9 @@ async function listen(options: ListenOptions): Promise<Listener> {
       compression: uws.DISABLED,
       close(ws) {
         SOCKET_BEHAVIOR.close(ws);
-        // The library calls the filter when a WebSocket's connection opens, but not when it ends.
-        connections?.closed();
+        // The library calls the filter when a WebSocket's connection opens, but not when it ends. After a close frame, of
+        // either side, it leaves it half-open for up to 20 s.
+        connections?.ended();
       },
       upgrade: (res, req, context) => onIncoming(new UwsRequest(res, req, context)),
     });

@@ -1,7 +1,8 @@
 /** A server that cannot open more files. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import WebSocket from 'ws';
@@ -102,6 +103,52 @@ it.runIf(process.platform === 'linux').each(ENGINES)(
     });
     const keys = await fathomProcess(['keys', 'list', '--data', directory]);
     expect([keys.status, keys.stderr]).toEqual([0, '']);
+    expect(server.logged()).not.toContain('"level":"error"');
+    expect(await server.stop()).toEqual({ status: 0, signal: null });
+  },
+);
+
+it.runIf(process.platform === 'linux').each(ENGINES)(
+  'a server, by engine %s, keeps descriptors for other things while clients keep WebSockets that have ended',
+  async (engine) => {
+    const directory = temporaryDirectory();
+    const key = await newKey(directory);
+    const words = ['--port', '0', '--threads', '1', '--http-engine', engine];
+    const server = await serve(directory, words, { descriptors: 400 });
+    const descriptors = () => readdirSync(`/proc/${server.pid}/fd`).length;
+    // The server ends each at once, because it does not know the subprotocol.
+    const handshake = requestText('GET /api/v1/stream', {
+      Upgrade: 'websocket',
+      Connection: 'Upgrade',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Protocol': 'unknown',
+    });
+    const halfOpen = () => {
+      const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => undefined);
+      socket.write(handshake);
+      return new Promise<typeof socket>((resolve) => {
+        for (const event of ['data', 'end', 'close']) socket.once(event, () => resolve(socket));
+      });
+    };
+    const kept = [];
+    for (let i = 0; i < 600; i += 20) {
+      kept.push(...(await Promise.all(Array.from({ length: 20 }, halfOpen))));
+      // Half of those that were free at the start are kept, and other things may take some of them.
+      expect(descriptors()).toBeLessThan(300);
+    }
+    const keys = await fathomProcess(['keys', 'list', '--data', directory]);
+    expect([keys.status, keys.stderr]).toEqual([0, '']);
+    for (const socket of kept) socket.destroy();
+    await eventually('a further connection is served', async () => {
+      const client = await RawClient.connect(server.port);
+      client.send(requestText('GET /api/v1/top-scores', { 'x-api-key': key }));
+      return client.until('"count"').then(
+        () => true,
+        () => false,
+      );
+    });
     expect(server.logged()).not.toContain('"level":"error"');
     expect(await server.stop()).toEqual({ status: 0, signal: null });
   },
