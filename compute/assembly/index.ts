@@ -12,7 +12,6 @@ export {
   setMatches,
   strayAmounts,
 } from './matches';
-export { matchColumn, setRows } from './column-matches';
 export { beginDeflate, endDeflate, endFragment, skipText, takeMatches } from './deflate';
 export {
   distanceCodes,

@@ -1,15 +1,12 @@
 /**
  * Finds where a page's text repeats itself. Consecutive snapshots have the same names and mostly the same cells, so the
  * columns tell which earlier digits an amount repeats. The text itself is searched only if cells were added or removed.
- * Columns of Arrow: see column-matches.ts.
  */
 import { MAX_DISTANCE_BYTES } from './encoder';
-import { AMOUNT_BYTES } from './msgpack';
 import {
   binColumn,
   earlierCells,
   indexColumn,
-  isPacked,
   last,
   now,
   resistanceColumn,
@@ -18,20 +15,11 @@ import {
 } from './snapshots';
 
 /** Shortest match: one that reaches back to the previous snapshot costs as much as five digits. */
-export const MIN_LENGTH_BYTES: u32 = 6;
+const MIN_LENGTH_BYTES: u32 = 6;
 /** A changed amount gives a match if at least this many first digits are unchanged. */
 const PREFIX_BYTES: u32 = MIN_LENGTH_BYTES - 1;
 /** Smaller amounts than this, 10,000 USD, are not compared digit by digit: too many of their digits differ. */
 const MIN_PREFIXED_CENTS: f64 = 1_000_000;
-
-/**
- * The lowest bytes of a double that are looked up, and the shortest match of such bytes. Binary fractions of hundredths
- * repeat every 20 bits: doubles of amounts below 500 million USD have only 25 different ones, apart from rounding.
- */
-const TAIL_BYTES: u32 = 3;
-const TAIL_MASK: u32 = 0xff_ffff;
-/** The type and the highest bytes of a double of MessagePack: drifting amounts mostly keep those of the previous snapshot. */
-const HEAD_BYTES: u32 = 4;
 
 /** log2 of how many amounts are remembered: nearly all in deflate's window of 32 KB. */
 const SEEN_BITS: u32 = 11;
@@ -42,7 +30,7 @@ const HASHED_BYTES: u32 = 4;
 /** Within a match of bytes, every how many bytes a position is remembered. */
 const STRIDE_BYTES: u32 = 4;
 /** Knuth's multiplier for hashes: the golden ratio of 2^32. */
-export const GOLDEN: u32 = 0x9e37_79b1;
+const GOLDEN: u32 = 0x9e37_79b1;
 
 /** What a matcher remembers of its text. */
 @unmanaged
@@ -68,7 +56,7 @@ const AMOUNTS: usize = memory.data(2 * SEEN_BYTES, 16);
 const BYTES: usize = memory.data(2 * BYTES_BYTES, 16);
 
 /** The matcher at work. */
-export let matcher: Matcher = matcherOf(0);
+let matcher: Matcher = matcherOf(0);
 /** No match goes beyond. */
 let limit: u32 = 0;
 /** The matches: where each begins in the text, its length and its distance (u32). */
@@ -121,7 +109,7 @@ export function matchSnapshot(m: u32): u32 {
   }
   const distance = now.positions - last.positions;
   if (now.samePositions && distance <= MAX_DISTANCE_BYTES) {
-    takeMatch(now.positions, now.supportKey, distance, MIN_LENGTH_BYTES);
+    takeMatch(now.positions, now.supportKey, distance);
   } else takeBytes(now.positions, now.supportKey);
   const hasOtherCells = !isFirst && !now.samePositions;
   if (hasOtherCells) findEarlier();
@@ -159,14 +147,14 @@ export function addedCells(m: u32): u32 {
 }
 
 /** Matcher `m` starts a list of matches before `end`. */
-export function begin(m: u32, end: u32): void {
+function begin(m: u32, end: u32): void {
   matcher = matcherOf(m);
   matchesEnd = matches;
   limit = end;
 }
 
 /** How many matches are listed since begin(). */
-export function listed(): u32 {
+function listed(): u32 {
   return (matchesEnd - matches) / MATCH_BYTES;
 }
 
@@ -180,7 +168,7 @@ function list(from: u32, length: u32, distance: u32): void {
 
 function takeName(at: u32, lastAt: u32): void {
   const distance = at - lastAt;
-  if (distance <= MAX_DISTANCE_BYTES) takeMatch(at, at, distance, MIN_LENGTH_BYTES);
+  if (distance <= MAX_DISTANCE_BYTES) takeMatch(at, at, distance);
 }
 
 /**
@@ -188,9 +176,8 @@ function takeName(at: u32, lastAt: u32): void {
  *
  * @param at where the match begins, after the text's first byte
  * @param known up to here the text is known to equal the text `distance` before it
- * @param least bytes of a match that is listed
  */
-export function takeMatch(at: u32, known: u32, distance: u32, least: u32): void {
+function takeMatch(at: u32, known: u32, distance: u32): void {
   const taken = matcher.taken;
   let start = at;
   if (start < taken) start = taken;
@@ -202,7 +189,7 @@ export function takeMatch(at: u32, known: u32, distance: u32, least: u32): void 
     difference = load<u64>(end) ^ load<u64>(end - distance);
   }
   end = min(end + <u32>(ctz(difference) >> 3), limit);
-  if (end >= start + least) list(start, end - start, distance);
+  if (end >= start + MIN_LENGTH_BYTES) list(start, end - start, distance);
 }
 
 /**
@@ -251,11 +238,8 @@ function takeAmounts(
       const seen = distanceOfSeen(<u32>(<i64>amount), start);
       if (seen > 0) {
         matcher.strays++;
-        takeMatch(start, start, seen, MIN_LENGTH_BYTES);
+        takeMatch(start, start, seen);
         while (k + 1 < count && load<u32>(marks + ((k + 1) << 2)) <= matcher.taken) k++;
-      } else if (isPacked) {
-        if (isNear) takeHead(start, back);
-        takeTail(start + AMOUNT_BYTES - TAIL_BYTES, start);
       } else if (isNear && amount >= MIN_PREFIXED_CENTS) takePrefix(start, back);
       k++;
       continue;
@@ -263,12 +247,12 @@ function takeAmounts(
     // Without the comma or bracket after the last amount, which may differ.
     const known =
       k < count ? load<u32>(marks + (k << 2)) - 1 : load<u32>(marks + ((k - 1) << 2)) + 1;
-    takeMatch(start, known, distance, MIN_LENGTH_BYTES);
+    takeMatch(start, known, distance);
   }
 }
 
 /** How far back the amount with these lower 32 bits last occurred, 0 if unknown; remembers its current position. */
-export function distanceOfSeen(low: u32, start: u32): u32 {
+function distanceOfSeen(low: u32, start: u32): u32 {
   const entry = matcher.amounts + (((low * GOLDEN) >> (32 - SEEN_BITS)) << 3);
   const before = load<u32>(entry, 4);
   const distance = start - before;
@@ -282,35 +266,11 @@ export function distanceOfSeen(low: u32, start: u32): u32 {
 /** Lists an amount's first digits as a match if they repeat those `distance` before. */
 function takePrefix(start: u32, distance: u32): void {
   const lastTwo = start + PREFIX_BYTES - 2;
-  if (load<u16>(lastTwo) === load<u16>(lastTwo - distance))
-    takeMatch(start, start, distance, MIN_LENGTH_BYTES);
-}
-
-/** Lists the type and the highest bytes of a packed amount as a match if they repeat those `distance` before. */
-function takeHead(start: u32, distance: u32): void {
-  if (load<u32>(start) === load<u32>(start - distance))
-    takeMatch(start, start + HEAD_BYTES, distance, HEAD_BYTES);
-}
-
-/**
- * Lists the lowest bytes of a double, which begin at an address, as a match if they occurred before.
- * @param start where the double begins, if its lowest bytes are its last
- */
-export function takeTail(at: u32, start: u32): void {
-  const tail = load<u32>(at) & TAIL_MASK;
-  const entry = matcher.bytes + hashOf(tail);
-  const before = load<u32>(entry);
-  store<u32>(entry, at);
-  const distance = at - before;
-  if (before < matcher.floor || distance > MAX_DISTANCE_BYTES) return;
-  if ((load<u32>(before) & TAIL_MASK) !== tail) return;
-  const known = at + TAIL_BYTES;
-  while (at > start && load<u8>(at - 1) === load<u8>(at - 1 - distance)) at--;
-  takeMatch(at, known, distance, TAIL_BYTES);
+  if (load<u16>(lastTwo) === load<u16>(lastTwo - distance)) takeMatch(start, start, distance);
 }
 
 /** Sets `earlierCells` of the snapshot `now`. Both snapshots' cells are sorted by index, then bin. */
-export function findEarlier(): void {
+function findEarlier(): void {
   let j = last.from;
   for (let i = now.from; i < now.to; i++) {
     const group = indexAt(i);
@@ -332,7 +292,7 @@ function indexAt(cell: u32): i32 {
 }
 
 /** Lists the matches of arbitrary text, found by a hash of four bytes. */
-export function takeBytes(from: u32, to: u32): void {
+function takeBytes(from: u32, to: u32): void {
   const floor = matcher.floor;
   const bytes = matcher.bytes;
   // Signed: the text may be shorter than what is hashed.

@@ -9,9 +9,6 @@ const INT16: u8 = 0xd1;
 const ARRAY16: u8 = 0xdc;
 const ARRAY32: u8 = 0xdd;
 
-/** Bytes of an amount: its type, and a double with the highest byte first. */
-export const AMOUNT_BYTES: u32 = 9;
-
 export function packArrayHeader(at: usize, length: u32): usize {
   if (length < 16) {
     store<u8>(at, FIXARRAY | length);
@@ -23,13 +20,9 @@ export function packArrayHeader(at: usize, length: u32): usize {
   return at + 5;
 }
 
-/**
- * Writes the amounts (f64, whole cents) between two addresses as doubles of USD.
- * @param marks gets the address of each amount as u32
- */
-export function packAmounts(at: usize, from: usize, to: usize, marks: usize): usize {
-  for (; from < to; from += 8, marks += 4, at += AMOUNT_BYTES) {
-    store<u32>(marks, at);
+/** Writes the amounts (f64, whole cents) between two addresses as doubles of USD, with the highest byte first. */
+export function packAmounts(at: usize, from: usize, to: usize): usize {
+  for (; from < to; from += 8, at += 9) {
     store<u8>(at, FLOAT64);
     store<u64>(at + 1, bswap<u64>(reinterpret<u64>(load<f64>(from) / 100)));
   }

@@ -8,7 +8,7 @@ const CLOSE_BRACKET: u8 = 93;
 const CLOSE_BRACE: u8 = 125;
 
 /** Whether the text is MessagePack. */
-export let isPacked: bool = false;
+let isPacked: bool = false;
 
 /** Addresses of the page's columns: those of cells, and by snapshot. Without indexes `indexColumn` is 0. */
 let cellOffsets: usize = 0;
@@ -25,16 +25,6 @@ const KEYS: usize = memory.data(4 * 8, 16);
 const ARRAY_COUNT: u32 = 4;
 /** By cell: the number of the previous snapshot's cell with the same index and bin (i32), -1 if there is none. */
 export let earlierCells: usize = 0;
-
-/** Sets the columns that hasPositionsOfLast() compares. */
-export function setPositions(index: usize, bin: usize): void {
-  indexColumn = index;
-  binColumn = bin;
-}
-
-export function setEarlierCells(address: usize): void {
-  earlierCells = address;
-}
 
 /** The page's text, and the end of what is written. */
 export let text: usize = 0;
@@ -165,7 +155,7 @@ function writePositions(at: usize): usize {
 function writeColumn(at: usize, column: usize, marks: usize): usize {
   const from = column + (now.from << 3);
   const to = column + (now.to << 3);
-  if (isPacked) return packAmounts(at, from, to, marks);
+  if (isPacked) return packAmounts(at, from, to);
   return closeArray(writeAmounts(at, from, to, marks));
 }
 
@@ -186,7 +176,7 @@ function closeArray(at: usize): usize {
 }
 
 /** Whether the snapshot `now` has the cells of the `last` one. */
-export function hasPositionsOfLast(): bool {
+function hasPositionsOfLast(): bool {
   const count = now.to - now.from;
   if (last.to - last.from !== count) return false;
   const bytes = count << 1;

@@ -68,23 +68,20 @@ export function layOutStream(
   return { bytes: at + END_BYTES, head, columns, rows, places };
 }
 
-/** Writes a column. @param text the whole text */
-export function writeColumn(
-  { columns, places, rows, bytes }: ArrowStream,
-  i: number,
+/** Writes a stream. @param text all of it */
+export function writeStream(
+  { head, columns, places, rows, bytes }: ArrowStream,
   writer: ColumnWriter,
   text: Uint8Array,
 ): void {
-  const { validity, values, end } = places[i];
-  const next = i + 1 < places.length ? places[i + 1].validity : bytes - END_BYTES;
-  text.fill(0, validity + Math.ceil(rows / 8), values);
-  columns[i].write(writer, values, validity === values ? null : validity);
-  text.fill(0, end, next);
-}
-
-/** Writes what is around the columns. */
-export function writeEnds({ head, bytes }: ArrowStream, text: Uint8Array): void {
   text.set(head);
+  columns.forEach((column, i) => {
+    const { validity, values, end } = places[i];
+    const next = i + 1 < places.length ? places[i + 1].validity : bytes - END_BYTES;
+    text.fill(0, validity + Math.ceil(rows / 8), values);
+    column.write(writer, values, validity === values ? null : validity);
+    text.fill(0, end, next);
+  });
   text.fill(255, bytes - END_BYTES, bytes - END_BYTES / 2);
   text.fill(0, bytes - END_BYTES / 2, bytes);
 }

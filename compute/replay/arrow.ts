@@ -20,17 +20,10 @@
 import { type Market, TIERS } from '../market.js';
 import { arrow } from '../segment/arrow.js';
 import { dictionaryType, distinctTexts, UTC_MILLISECONDS, utf8Vector } from './arrow-columns.js';
-import {
-  type ArrowStream,
-  layOutStream,
-  type StreamColumn,
-  writeColumn,
-  writeEnds,
-} from './arrow-stream.js';
+import { type ArrowStream, layOutStream, type StreamColumn, writeStream } from './arrow-stream.js';
 import { ColumnWriter, type SnapshotValues } from './column-writer.js';
 import { type Page, pageHead, type ReplayEnvelope } from './page.js';
-import type { PageText } from './page-text.js';
-import { textBytes, type Encoders } from './page-memory.js';
+import { textBytes } from './page-memory.js';
 
 const { Float64, Int16, Int8, Uint32 } = arrow;
 
@@ -40,8 +33,6 @@ const ARROW_PAGE_FORMAT = 'fathom.replay.1';
 const TIER_TYPE = dictionaryType(0, new Int8());
 const INDEX_TYPE = dictionaryType(1);
 
-const AMOUNTS: ReadonlySet<string> = new Set(['support_usd', 'resistance_usd']);
-
 /** Market fields that the page repeats for each cell. */
 const MARKET_COLUMNS = [
   { name: 'source', type: dictionaryType(2), nullable: false },
@@ -49,28 +40,13 @@ const MARKET_COLUMNS = [
   { name: 'address', type: dictionaryType(4), nullable: true },
 ] as const;
 
-/** Starts a page. */
-export function beginArrow(page: Page, envelope: ReplayEnvelope, encoders: Encoders): PageText {
+/** Encodes a page. @returns a view that is valid until another text begins */
+export function writeArrow(page: Page, envelope: ReplayEnvelope): Uint8Array<ArrayBuffer> {
   const stream = streamOf(page, envelope);
-  const { head, columns, places, bytes } = stream;
-  const longest = Math.max(...places.map(({ validity, end }) => end - validity));
-  const room = { bytes, longestBytes: Math.max(head.length, longest), snapshots: 0 };
-  const writer = new ColumnWriter(page, room, encoders);
-  const text = textBytes(bytes);
-  writeEnds(stream, text);
-  return {
-    headEnd: head.length,
-    parts: columns.length,
-    write: (i) => writeColumn(stream, i, writer, text),
-    matchesOf(i, matcher) {
-      if (i === 0) matcher.beginRows(writer.rows);
-      const { name, bytesPerRow } = columns[i];
-      const { validity, values } = places[i];
-      return matcher.ofColumn(validity, values, bytesPerRow, AMOUNTS.has(name));
-    },
-    cellsUntil: () => page.rowCount,
-    end: () => text,
-  };
+  const writer = new ColumnWriter(page, stream.bytes);
+  const text = textBytes(stream.bytes);
+  writeStream(stream, writer, text);
+  return text;
 }
 
 function streamOf(page: Page, envelope: ReplayEnvelope): ArrowStream {

@@ -18,7 +18,7 @@ export type SnapshotColumns = Omit<PageSnapshots, 'snapshotCount'>;
 export function beginJson(snapshots: PageSnapshots, fields: object, encoders: Encoders): PageText {
   const head = encodeHead(fields);
   beginText(snapshots, head, encoders);
-  return textOfSnapshots(snapshots, head.length, { hasCommas: true, tail: TAIL });
+  return textOfSnapshots(head.length, { hasCommas: true, tail: TAIL });
 }
 
 const NO_BYTES = new Uint8Array(0);

@@ -1,5 +1,4 @@
 /** Lists where a page's text repeats itself. */
-import type { RowAddresses } from './column-writer.js';
 import { matchesAt, MATCH_NUMBERS, memory, textAt, wasm } from './page-memory.js';
 
 /** Lists the matches of a text. There are two: each remembers its part of the text by itself. */
@@ -29,23 +28,6 @@ export class Matcher {
   /** Like ofSnapshot(), with matches that repeat text of the snapshot itself only. */
   ofSnapshotAlone(): Uint32Array {
     return listed(wasm.matchSnapshotAlone(this.id));
-  }
-
-  /** Prepares ofColumn(). @param rows of the text's ColumnWriter */
-  beginRows({ offsets, snapshots, index, bin, earlier }: RowAddresses): void {
-    wasm.setRows(this.id, offsets, snapshots, index, bin, earlier);
-  }
-
-  /**
-   * Lists the matches of a column of the text.
-   * @param validity where its bits begin, which end with its values' beginning
-   * @param isAmounts whether counts() counts its values
-   */
-  ofColumn(validity: number, values: number, bytesPerRow: number, isAmounts: boolean): Uint32Array {
-    const widthBits = Math.log2(bytesPerRow);
-    return listed(
-      wasm.matchColumn(this.id, textAt + validity, textAt + values, widthBits, isAmounts),
-    );
   }
 
   /**

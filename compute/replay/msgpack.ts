@@ -6,7 +6,6 @@ import { packMaps } from '../messagepack.js';
 import { TIERS } from '../market.js';
 import { indexKey, type PageSnapshots } from './page.js';
 import { type PageText, textOfSnapshots } from './page-text.js';
-import type { Encoders } from './page-memory.js';
 import { beginSnapshots } from './page-writer.js';
 
 const NO_BYTES = new Uint8Array(0);
@@ -17,11 +16,7 @@ const FLOAT64 = 0xcb;
  * Starts a document of `fields` and then snapshots. Times, indexes and bins are integers; prices and amounts of snapshots are always
  * float64 (the double nearest to the cents), so typed readers see one type per column.
  */
-export function beginMsgpack(
-  snapshots: PageSnapshots,
-  fields: object,
-  encoders: Encoders,
-): PageText {
+export function beginMsgpack(snapshots: PageSnapshots, fields: object): PageText {
   const { t, tier, priceUsd } = snapshots;
   const document = packMaps({ ...fields, snapshots: [] });
   // Without the header of the empty list.
@@ -37,8 +32,8 @@ export function beginMsgpack(
     ),
     arrayKeys: [key ?? '', 'bin', 'support_usd', 'resistance_usd'].map(packed),
   };
-  beginSnapshots(snapshots, texts, head, 0, encoders);
-  return textOfSnapshots(snapshots, head.length, { hasCommas: false, tail: NO_BYTES });
+  beginSnapshots(snapshots, texts, head, 0, 0);
+  return textOfSnapshots(head.length, { hasCommas: false, tail: NO_BYTES });
 }
 
 /** What a list of this length begins with. */

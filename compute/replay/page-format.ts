@@ -1,44 +1,32 @@
 /** The formats of a page. */
-import { beginArrow } from './arrow.js';
+import { writeArrow } from './arrow.js';
 import { beginJson } from './json.js';
 import { beginMsgpack } from './msgpack.js';
 import { type Page, pageHead, type PageSnapshots, type ReplayEnvelope } from './page.js';
-import type { PageText } from './page-text.js';
-import { type Encoders } from './page-memory.js';
 
 export const PAGE_FORMATS = ['json', 'msgpack', 'arrow'] as const;
 export type PageFormat = (typeof PAGE_FORMATS)[number];
 /** The formats of live messages. */
 export type MessageFormat = Exclude<PageFormat, 'arrow'>;
 
-/** Starts a page as the page writer's text. */
-export function beginPage(
-  page: Page,
-  envelope: ReplayEnvelope,
-  format: PageFormat,
-  encoders: Encoders,
-): PageText {
-  switch (format) {
-    case 'json':
-      return beginJson(page, pageHead(page, envelope), encoders);
-    case 'msgpack':
-      return beginMsgpack(page, pageHead(page, envelope), encoders);
-    case 'arrow':
-      return beginArrow(page, envelope, encoders);
-  }
-}
-
-/** Encodes a page. @returns a view that is valid until another text begins */
+/** Encodes a page. @returns bytes that are valid until another page is encoded */
 export function writePage(
   page: Page,
   envelope: ReplayEnvelope,
   format: PageFormat,
 ): Uint8Array<ArrayBuffer> {
-  return written(beginPage(page, envelope, format, 0));
+  if (format === 'arrow') return writeArrow(page, envelope);
+  return write(page, pageHead(page, envelope), format);
 }
 
-function written(text: PageText): Uint8Array<ArrayBuffer> {
-  for (let part = 0; part < text.parts; part++) text.write(part);
+function write(
+  snapshots: PageSnapshots,
+  fields: object,
+  format: MessageFormat,
+): Uint8Array<ArrayBuffer> {
+  const text =
+    format === 'json' ? beginJson(snapshots, fields, 0) : beginMsgpack(snapshots, fields);
+  for (let s = 0; s < snapshots.snapshotCount; s++) text.write(s);
   return text.end();
 }
 
@@ -47,8 +35,7 @@ export function encodeSnapshots(
   snapshots: PageSnapshots,
   format: MessageFormat,
 ): Uint8Array<ArrayBuffer> {
-  const begin = format === 'json' ? beginJson : beginMsgpack;
-  return written(begin(snapshots, {}, 0)).slice();
+  return write(snapshots, {}, format).slice();
 }
 
 /** Encodes a page; the bytes own their whole ArrayBuffer. */

@@ -1,8 +1,9 @@
-/** Encodes a page and compresses it with gzip in one pass. */
+/** Encodes a page as JSON and compresses it with gzip in one pass. */
 import { GzipEncoder } from '../deflate/encoder.js';
 import { compressPage } from './compress.js';
-import { beginPage, type PageFormat, writePage } from './page-format.js';
-import type { Page, ReplayEnvelope } from './page.js';
+import { beginJson } from './json.js';
+import { writePage } from './page-format.js';
+import { type Page, pageHead, type ReplayEnvelope } from './page.js';
 import { Matcher } from './matcher.js';
 
 /** Pages with fewer cells repeat too little to pay for dynamic codes. */
@@ -34,37 +35,35 @@ const ADDED_LIMIT = 4;
 export function gzipPage(
   page: Page,
   envelope: ReplayEnvelope,
-  format: PageFormat,
   onText: () => void = () => undefined,
 ): GzippedText {
-  if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipPage(page, envelope, format);
-  return matchedGzipPage(page, envelope, format, onText, matchesPay);
+  if (page.rowCount < MIN_MATCHED_CELLS) return plainGzipPage(page, envelope);
+  return matchedGzipPage(page, envelope, onText, matchesPay);
 }
 
 /** Like gzipPage(), by zlib only once the matches do not pay. @param pays asked with the number of cells so far */
 export function matchedGzipPage(
   page: Page,
   envelope: ReplayEnvelope,
-  format: PageFormat,
   onText: () => void,
   pays: (cells: number) => boolean,
 ): GzippedText {
-  const pageText = beginPage(page, envelope, format, 1);
+  const pageText = beginJson(page, pageHead(page, envelope), 1);
   matcher.begin();
   encoder.begin();
   encoder.take(matcher.ofText(0, pageText.headEnd));
   let isMatched = true;
-  for (let part = 0; part < pageText.parts; part++) {
-    pageText.write(part);
+  for (let s = 0; s < page.snapshotCount; s++) {
+    pageText.write(s);
     if (!isMatched) continue;
-    encoder.take(pageText.matchesOf(part, matcher));
-    const cells = pageText.cellsUntil(part);
+    encoder.take(matcher.ofSnapshot());
+    const cells = page.cellOffsets[s + 1];
     if (cells >= MIN_JUDGED_CELLS) isMatched = pays(cells);
   }
   const text = pageText.end();
   onText();
   isMatched &&= pays(page.rowCount);
-  const body = isMatched ? encoder.finish(text.length) : gzipText(text, format);
+  const body = isMatched ? encoder.finish(text.length) : compressPage(text, 'gzip');
   return { body, plainBytes: text.length };
 }
 
@@ -78,14 +77,7 @@ function matchesPay(cells: number): boolean {
 }
 
 /** Like gzipPage(), always by zlib. */
-export function plainGzipPage(
-  page: Page,
-  envelope: ReplayEnvelope,
-  format: PageFormat,
-): GzippedText {
-  const text = writePage(page, envelope, format);
-  return { body: gzipText(text, format), plainBytes: text.length };
+export function plainGzipPage(page: Page, envelope: ReplayEnvelope): GzippedText {
+  const text = writePage(page, envelope, 'json');
+  return { body: compressPage(text, 'gzip'), plainBytes: text.length };
 }
-
-const gzipText = (text: Uint8Array<ArrayBuffer>, format: PageFormat) =>
-  compressPage(text, 'gzip', format === 'json');

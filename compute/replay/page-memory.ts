@@ -58,21 +58,6 @@ interface Exports {
   matchText(m: number, from: number, to: number): number;
   matchSnapshot(m: number): number;
   matchSnapshotAlone(m: number): number;
-  matchColumn(
-    m: number,
-    bits: number,
-    column: number,
-    widthBits: number,
-    isAmounts: boolean,
-  ): number;
-  setRows(
-    m: number,
-    offsets: number,
-    snapshots: number,
-    index: number,
-    bin: number,
-    earlier: number,
-  ): void;
   changedAmounts(m: number): number;
   strayAmounts(m: number): number;
   addedCells(m: number): number;

@@ -1,19 +1,13 @@
-/** A page as the page writer's text. */
-import type { PageSnapshots } from './page.js';
-import type { Matcher } from './matcher.js';
+/** Documents with snapshots as the page writer's text. */
 import { textBytes } from './page-memory.js';
 import { writeSnapshot } from './page-writer.js';
 
-/** The text of a page, which is written part by part in order: its snapshots, or the columns of Arrow. */
+/** The text of a document, which ends with its snapshots. */
 export interface PageText {
-  /** The end of the text before the first part. */
+  /** The end of the text before the first snapshot. */
   headEnd: number;
-  parts: number;
-  write(part: number): void;
-  /** Lists the matches of the part that was written last. */
-  matchesOf(part: number, matcher: Matcher): Uint32Array;
-  /** How many cells the parts up to this one have. */
-  cellsUntil(part: number): number;
+  /** Writes snapshot `s`: call it for each snapshot in order. */
+  write(s: number): void;
   /** Ends the text. @returns a view that is valid until another text begins */
   end(): Uint8Array<ArrayBuffer>;
 }
@@ -27,21 +21,17 @@ export function encodeHead(fields: object): Uint8Array {
   return text.subarray(0, -PAGE_TAIL.length);
 }
 
-/** A text whose parts are snapshots, after beginSnapshots() with a head of this length. */
+/** A text of snapshots, after beginSnapshots() with a head of this length. */
 export function textOfSnapshots(
-  { snapshotCount, cellOffsets }: PageSnapshots,
   headEnd: number,
   { hasCommas, tail }: { hasCommas: boolean; tail: Uint8Array },
 ): PageText {
   let end = headEnd;
   return {
     headEnd,
-    parts: snapshotCount,
     write(s) {
       end = writeSnapshot(s, hasCommas && s > 0);
     },
-    matchesOf: (_s, matcher) => matcher.ofSnapshot(),
-    cellsUntil: (s) => cellOffsets[s + 1],
     end() {
       const text = textBytes(end + tail.length);
       text.set(tail, end);

@@ -128,8 +128,8 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
   if (written.status !== 'done') return written;
   stopIfCancelled();
   const { envelope, format, encoding } = input;
-  if (encoding === 'gzip')
-    return { ...written, ...gzipPage(page, envelope, format, stopIfCancelled) };
+  if (format === 'json' && encoding === 'gzip')
+    return { ...written, ...gzipPage(page, envelope, stopIfCancelled) };
   if (encoding === 'identity') {
     const body = encodePage(page, envelope, format);
     return { ...written, body, plainBytes: body.length };

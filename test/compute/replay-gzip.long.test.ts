@@ -2,7 +2,7 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Page, PAGE_LIMITS, type ReplayEnvelope } from '../../compute/replay/page.js';
-import { encodePage, PAGE_FORMATS, type PageFormat } from '../../compute/replay/page-format.js';
+import { encodePage } from '../../compute/replay/page-format.js';
 import {
   gzipPage,
   type GzippedText,
@@ -24,25 +24,24 @@ import {
 } from './replay-stores.js';
 
 /** By matches even if they do not pay. */
-const byMatches: typeof gzipPage = (page, envelope, format): GzippedText =>
+const byMatches: typeof gzipPage = (page, envelope): GzippedText =>
   matchedGzipPage(
     page,
     envelope,
-    format,
     () => undefined,
     () => true,
   );
 
 const WAYS = { gzipPage, plainGzipPage, byMatches };
 
-function checkEveryWay(page: Page, envelope: ReplayEnvelope, format: PageFormat): void {
-  const plain = encodePage(page, envelope, format);
+function checkEveryWay(page: Page, envelope: ReplayEnvelope): void {
+  const plain = encodePage(page, envelope, 'json');
   for (const [name, encode] of Object.entries(WAYS)) {
-    const { body, plainBytes } = encode(page, envelope, format);
+    const { body, plainBytes } = encode(page, envelope);
     expect(plainBytes, name).toBe(plain.length);
     expect(body.byteLength, name).toBe(body.buffer.byteLength);
     expect(Buffer.compare(zlib.gunzipSync(body), plain), name).toBe(0);
-    expect(Buffer.compare(encode(page, envelope, format).body, body), name).toBe(0);
+    expect(Buffer.compare(encode(page, envelope).body, body), name).toBe(0);
   }
 }
 
@@ -60,10 +59,8 @@ function pageOf(store: PlainStore, request = REQUEST): Page {
 
 /** What dynamic codes may cost for a page that shrinks to almost nothing. */
 const CODES_BYTES = 256;
-/** How large a body may be, divided by that of zlib at its fastest. */
-const SIZE_LIMIT: Record<PageFormat, number> = { json: 1, msgpack: 1.21, arrow: 1.12 };
 /** By how much a full page of moving ladders shrinks at least. */
-const LEAST_RATIO: Record<PageFormat, number> = { json: 5.2, msgpack: 5.8, arrow: 14.8 };
+const LEAST_RATIO = 5.2;
 const FULL = { snapshots: 120, markets: 12, bins: 28 };
 const spread = (n: number) => (Math.imul(n, 0x9e37_79b1) >>> 8) % 9_999_999;
 
@@ -89,7 +86,7 @@ const STORES: Record<string, () => PlainStore> = {
   'few cells': () => storeOf({ snapshots: 2, markets: 2, bins: 4 }, moving),
 };
 
-describe.each(PAGE_FORMATS)('a page in %s with gzip', (format) => {
+describe('a JSON page with gzip', () => {
   it('unpacks to the same text by every method, and to the same bytes every time', () => {
     const pages = fc
       .tuple(stores, requests, pageLimits, supplies, fc.constantFrom(null, MINT))
@@ -98,7 +95,7 @@ describe.each(PAGE_FORMATS)('a page in %s with gzip', (format) => {
         envelope: envelopeOf(request, resolved),
       }));
     fc.assert(
-      fc.property(pages, ({ page, envelope }) => checkEveryWay(page, envelope, format)),
+      fc.property(pages, ({ page, envelope }) => checkEveryWay(page, envelope)),
       { numRuns: 120 },
     );
   });
@@ -109,27 +106,27 @@ describe.each(PAGE_FORMATS)('a page in %s with gzip', (format) => {
       const request = { ...REQUEST, group };
       const page = pageOf(store, request);
       const envelope = envelopeOf(request);
-      checkEveryWay(page, envelope, format);
-      const plain = encodePage(page, envelope, format);
+      checkEveryWay(page, envelope);
+      const plain = encodePage(page, envelope, 'json');
       const fastest = zlib.gzipSync(plain, { level: 1, memLevel: 9 });
-      const most = fastest.length * SIZE_LIMIT[format] + CODES_BYTES;
-      expect(gzipPage(page, envelope, format).body.length, group).toBeLessThanOrEqual(most);
+      const most = fastest.length + CODES_BYTES;
+      expect(gzipPage(page, envelope).body.length, group).toBeLessThanOrEqual(most);
     }
   });
 
   it('shrinks a full page of moving ladders by more than a factor of five', () => {
     const page = pageOf(storeOf({ ...FULL, snapshots: 288 }, moving));
-    const { body, plainBytes } = gzipPage(page, envelopeOf(REQUEST), format);
+    const { body, plainBytes } = gzipPage(page, envelopeOf(REQUEST));
     expect(page.rowCount).toBeGreaterThan(90_000);
-    expect(plainBytes / body.length).toBeGreaterThanOrEqual(LEAST_RATIO[format]);
+    expect(plainBytes / body.length).toBeGreaterThanOrEqual(LEAST_RATIO);
   });
 
   it('leaves pages to zlib if their text does not repeat itself from snapshot to snapshot', () => {
     const isPlain = (name: string): boolean => {
       const page = pageOf(STORES[name]());
       const envelope = envelopeOf(REQUEST);
-      const { body } = plainGzipPage(page, envelope, format);
-      return Buffer.compare(gzipPage(page, envelope, format).body, body) === 0;
+      const { body } = plainGzipPage(page, envelope);
+      return Buffer.compare(gzipPage(page, envelope).body, body) === 0;
     };
     for (const name of ['few amounts', 'cells that keep coming and going', 'few cells']) {
       expect(isPlain(name), name).toBe(true);
