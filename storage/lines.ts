@@ -19,6 +19,19 @@ const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const BOM = [0xef, 0xbb, 0xbf];
 
+/** First bytes of files that are no texts in UTF-8, and what to say of them. */
+const KINDS: readonly (readonly [start: string, what: string])[] = [
+  ['\xff\xfe', 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
+  ['\xfe\xff', 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
+  ['PAR1', 'it is Parquet, which ingest reads with --format parquet'],
+  ['ARROW1', 'it is Arrow, which ingest reads with --format arrow'],
+  ['\x28\xb5\x2f\xfd', 'it is packed: unpack it with zstd -d'],
+  ['\xfd7zXZ', 'it is packed: unpack it with xz -d'],
+  ['BZh', 'it is packed: unpack it with bzip2 -d'],
+  ['\x04\x22\x4d\x18', 'it is packed: unpack it with lz4 -d'],
+  ['PK\x03\x04', 'it is packed, or a spreadsheet: unpack it, or save it as text'],
+];
+
 /** Complete lines of a file; only the file's last line may lack its newline. */
 export interface LineChunk {
   bytes: Uint8Array;
@@ -35,7 +48,7 @@ export interface Line {
 
 /**
  * A file's bytes, inflated if its first two bytes are those of gzip (one or more members), whatever its name. Throws an
- * InputError naming the file if it cannot be read, or if its gzip is cut short or damaged.
+ * InputError naming the file if it cannot be read, if its gzip is cut short or damaged, or if it begins like no text.
  */
 export async function* readBytes(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
@@ -48,12 +61,22 @@ export async function* readBytes(path: string): AsyncGenerator<Uint8Array, void,
       head = Buffer.concat([head, more]);
     }
     if (head[0] === 0x1f && head[1] === 0x8b) yield* inflate(head, chunks);
-    else yield* chain(head, chunks);
+    else {
+      refuseKinds(path, head);
+      yield* chain(head, chunks);
+    }
   } catch (error) {
     throw asInputError(path, error);
   } finally {
     file.destroy();
   }
+}
+
+/** @throws InputError that says what the file is, and how to go on */
+function refuseKinds(path: string, head: Buffer): void {
+  const found = KINDS.find(([start]) => head.toString('latin1', 0, start.length) === start);
+  if (found === undefined || isUtf8(head)) return;
+  throw new InputError(`${path}:1: the text is not UTF-8: ${found[1]}`);
 }
 
 async function nextOrEmpty(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
@@ -156,22 +179,6 @@ export function hasLine({ bytes, firstLine }: LineChunk, lines: ReadonlySet<numb
   return false;
 }
 
-/** First bytes of files that are no texts in UTF-8, and what to say of them. */
-const KINDS: readonly (readonly [start: string, what: string])[] = [
-  ['\xff\xfe', 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
-  ['\xfe\xff', 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
-  ['PAR1', 'it is Parquet, which ingest reads with --format parquet'],
-  ['ARROW1', 'it is Arrow, which ingest reads with --format arrow'],
-  ['\x28\xb5\x2f\xfd', 'it is packed: unpack it with zstd -d'],
-  ['PK\x03\x04', 'it is packed, or a spreadsheet: unpack it, or save it as text'],
-];
-
-function kindOfBytes(bytes: Buffer): string {
-  const start = bytes.toString('latin1', 0, 6);
-  const found = KINDS.find(([own]) => start.startsWith(own));
-  return found === undefined ? '' : `: ${found[1]}`;
-}
-
 /**
  * The lines of a chunk as text, including blank ones.
  * @throws InputError if one is not UTF-8
@@ -187,8 +194,7 @@ function* batchesOfChunk(path: string, chunk: LineChunk): Generator<Line[], void
     let to = newline < 0 ? bytes.length : newline;
     if (to > from && bytes[to - 1] === RETURN) to--;
     if (!valid && !isUtf8(bytes.subarray(from, to))) {
-      const kind = chunk.firstLine === 1 ? kindOfBytes(bytes) : '';
-      throw new InputError(`${path}:${line}: the text is not UTF-8${kind}`);
+      throw new InputError(`${path}:${line}: the text is not UTF-8`);
     }
     lines.push({ line: line++, text: bytes.toString('utf8', from, to) });
     from = next;

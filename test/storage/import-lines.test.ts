@@ -62,6 +62,7 @@ describe('lines', () => {
   });
 
   it('say what a file is that begins like no text', async () => {
+    const bzip2 = Buffer.from('425a683931415926535993', 'hex');
     const wide = Buffer.from('\uFEFFa;b\n1;2\n', 'utf16le');
     for (const [bytes, what] of [
       [wide, 'it is UTF-16, which iconv -f UTF-16 -t UTF-8 converts'],
@@ -75,10 +76,19 @@ describe('lines', () => {
         'it is Arrow, which ingest reads with --format arrow',
       ],
       [Buffer.from('28b52ffd04', 'hex'), 'it is packed: unpack it with zstd -d'],
+      [Buffer.from('fd377a585a00', 'hex'), 'it is packed: unpack it with xz -d'],
+      [bzip2, 'it is packed: unpack it with bzip2 -d'],
+      [Buffer.from('04224d18ff', 'hex'), 'it is packed: unpack it with lz4 -d'],
+      [
+        Buffer.from('504b0304ff', 'hex'),
+        'it is packed, or a spreadsheet: unpack it, or save it as text',
+      ],
     ] as const) {
       const file = scratch.file('strange', bytes);
       await expect(textsOf(file)).rejects.toThrow(`${file}:1: the text is not UTF-8: ${what}`);
     }
+    // Text may begin with the same letters.
+    expect(await textsOf(scratch.file('named', Buffer.from('BZh,PAR1\n')))).toEqual(['BZh,PAR1']);
   });
 
   it('can be abandoned before the end', async () => {
