@@ -283,8 +283,11 @@ function errorBody(text: string): Record<string, unknown> {
 }
 
 /** Why another try may succeed; null: it would not. */
-export function kindOf({ status, code }: FathomError): WaitKind | null {
-  if (status === TOO_MANY_REQUESTS) return 'limited';
+export function kindOf({ status, code, retryAfterMs, requestId }: FathomError): WaitKind | null {
+  if (status === TOO_MANY_REQUESTS) {
+    // Fathom asks for no wait where none helps: the request costs more than the quota. A proxy may just not say.
+    return retryAfterMs === null && requestId !== null ? null : 'limited';
+  }
   if (code === 'damaged_data') return null;
   if (status === null || !PASSING_STATUSES.includes(status)) return null;
   return code === 'replay_busy' ? 'busy' : 'connection';

@@ -149,6 +149,18 @@ describe('methods', () => {
     await expect(once.getUsage()).rejects.toMatchObject({ status: null });
   });
 
+  it('are not retried if they cost more than the quota ever has', async () => {
+    const refused = { error: 'Monthly quota exceeded: the request costs 9 calls' };
+    proxy.script = (n) =>
+      n < 3 ? answer(429, refused, n === 1 ? { 'x-request-id': 'r' } : {}) : null;
+    const client = clientOf(proxy.url);
+    await expect(client.getTopScores()).rejects.toMatchObject({ status: 429, requestId: 'r' });
+    expect(proxy.requests.length).toBe(1);
+    // The 429 of a proxy, which may not say how long to wait.
+    await client.getTopScores();
+    expect(proxy.requests.length).toBe(3);
+  });
+
   it('wait together when a limit is reached', async () => {
     proxy.script = (n) => (n === 1 ? answer(429, { error: 'slow' }, { 'retry-after': '1' }) : null);
     const waits: string[] = [];
