@@ -1,70 +1,49 @@
-/** A server as a node of a cluster: the settings that it shares, and the log that it follows. */
+/** A server as a node of a cluster: the log that it follows, and the settings that it takes from there. */
+import { withDeadline } from '../compute/running-time.js';
 import { messageOf } from '../storage/errors.js';
-import type { LogNode } from '../storage/log/node.js';
-import { SharedSettings } from '../storage/log/settings.js';
+import type { JetStreamLog } from '../storage/log/jetstream.js';
+import type { LogNode, NodeSettings } from '../storage/log/node.js';
+import { differing, type Settings } from '../storage/log/settings.js';
 import type { Store } from '../storage/store.js';
-import { sharedSettingsOf, withSharedSettings } from './cli/shared-settings.js';
+import { VERSION } from '../storage/version.js';
 import type { ServeOptions } from './cli/serve-options.js';
+import { settingText, sharedSettingsOf, withSharedSettings } from './cli/shared-settings.js';
 import type { Clock } from './clock.js';
 import type { Log } from './log.js';
 import type { Metrics } from './operations/metrics.js';
 import type { Checks } from './operations/operations.js';
-import { VERSION } from '../storage/version.js';
 
-/** The settings that a node shares with the others of its cluster. */
-export function sharedSettings(
-  options: ServeOptions,
-  node: string,
-  store: Store,
-  log: Log,
-): SharedSettings {
-  const settings = new SharedSettings({
-    store: store.log,
-    node,
-    own: sharedSettingsOf(options),
-    asOurs: (stored) => sharedSettingsOf(withSharedSettings(options, stored)),
-    onOther: (names) =>
-      names.length === 0
-        ? log.info("the cluster's settings are those of this node again")
-        : log.warn("the cluster's settings were changed: restart this node to serve with them", {
-            settings: names.join(', '),
-          }),
-  });
-  const { overruled } = settings;
-  if (overruled.length > 0) {
-    log.warn("this node uses the cluster's settings, which differ from its configuration", {
-      settings: overruled.join(', '),
-    });
-  }
-  return settings;
+/** A node starts with the settings that its store has if JetStream does not answer within this time. */
+const SETTINGS_WITHIN_MS = 5000;
+
+/** What a node has before it follows the log. */
+interface Joined {
+  name: string;
+  journal: JetStreamLog;
+  /** The node's options, with the cluster's settings in place of its own. */
+  options: ServeOptions;
+  settings: NodeSettings;
+  /** How many changes JetStream has refused. */
+  refusals: () => number;
 }
 
-/** Starts to follow the cluster's log, and loads the modules for that on demand. */
-export async function startNode({
-  access,
-  node: name,
-  replicas,
-  settings,
-  store,
-  clock,
-  metrics,
-  log,
-  closing,
-}: NonNullable<ServeOptions['cluster']> & {
-  settings: SharedSettings;
+interface Joining {
   store: Store;
-  clock: Clock;
-  metrics: Metrics;
   log: Log;
   closing: (() => Promise<void>)[];
-}): Promise<LogNode> {
-  const [{ JetStreamLog }, { LogNode }, { SharedUsage }] = await Promise.all([
-    import('../storage/log/jetstream.js'),
-    import('../storage/log/node.js'),
-    import('../storage/log/shared-usage.js'),
-  ]);
-  await store.usage.countAs(name);
-  const { published, applied } = metrics.logTimes();
+}
+
+/**
+ * Connects to the log of the node's cluster, and takes its settings.
+ * @throws UsageError if this version cannot serve with them
+ */
+export async function joinCluster(
+  given: ServeOptions,
+  { access, node: name, replicas, given: named }: NonNullable<ServeOptions['cluster']>,
+  { store, log, closing }: Joining,
+): Promise<Joined> {
+  // Loaded on demand: a single server needs none of it.
+  const { JetStreamLog } = await import('../storage/log/jetstream.js');
   let refusals = 0;
   const journal = new JetStreamLog({
     ...access,
@@ -75,6 +54,93 @@ export async function startNode({
       log.error('JetStream refused a change', { cause });
     },
   });
+  closing.push(() => journal.close());
+  const known = store.log.settings;
+  const latest = await withDeadline(
+    journal.settings(known, store.mark),
+    SETTINGS_WITHIN_MS,
+    "reading the cluster's settings",
+  ).catch((error: unknown) => {
+    log.warn("the cluster's settings cannot be read: this node serves with those that it knows", {
+      cause: messageOf(error),
+    });
+    return known;
+  });
+  const options = withSharedSettings(given, latest);
+  const own = sharedSettingsOf(given);
+  const serving = sharedSettingsOf(options);
+  for (const setting of differing(own, serving).filter((other) => named.includes(other))) {
+    const configured = settingText(own[setting]);
+    log.warn("the cluster's setting is in effect, not the one of this node's configuration", {
+      setting,
+      cluster: settingText(serving[setting]),
+      configured,
+      change_with: `fathom cluster set '${setting}=${configured}'`,
+    });
+  }
+  const settings = followSettings({ own, serving, given, store, log });
+  return { name, journal, options, settings, refusals: () => refusals };
+}
+
+/** Compares the settings with which a node serves with those in the log. */
+function followSettings({
+  own,
+  serving,
+  given,
+  store,
+  log,
+}: Omit<Joining, 'closing'> & {
+  own: Settings;
+  serving: Settings;
+  given: ServeOptions;
+}): NodeSettings {
+  const others = (): readonly string[] => {
+    const inLog = store.log.settings;
+    try {
+      // A setting that a later version added must not look like one that somebody changed.
+      return differing(serving, sharedSettingsOf(withSharedSettings(given, inLog)));
+    } catch {
+      return differing(serving, inLog);
+    }
+  };
+  let reported = '';
+  return {
+    own,
+    get others() {
+      return others();
+    },
+    onChanged: () => {
+      const names = others().join(', ');
+      if (names === reported) return;
+      reported = names;
+      if (names === '') log.info("the cluster's settings are those of this node again");
+      else {
+        log.warn("the cluster's settings were changed: restart this node to serve with them", {
+          settings: names,
+        });
+      }
+    },
+  };
+}
+
+/** Starts to follow the cluster's log. */
+export async function startNode({
+  name,
+  journal,
+  settings,
+  refusals,
+  store,
+  clock,
+  metrics,
+  log,
+  closing,
+}: Joined & Joining & { clock: Clock; metrics: Metrics }): Promise<LogNode> {
+  const [{ LogNode }, { SharedUsage }] = await Promise.all([
+    import('../storage/log/node.js'),
+    import('../storage/log/shared-usage.js'),
+  ]);
+  await store.usage.countAs(name);
+  const { published, applied } = metrics.logTimes();
   const node = new LogNode({
     store,
     name,
@@ -103,7 +169,7 @@ export async function startNode({
   metrics.follow({
     logPosition: () => node.position,
     logLagS: () => node.lagMs / 1000,
-    logRefusals: () => refusals,
+    logRefusals: refusals,
   });
   return node;
 }

@@ -12,11 +12,10 @@ import type { StoreOptions } from '../storage/opening.js';
 import type { Store } from '../storage/store.js';
 import { wallMs } from '../storage/wall-clock.js';
 import { type RunningServer, startServer } from './app.js';
-import { withSharedSettings } from './cli/shared-settings.js';
 import { storeOptions } from './cli/runtime.js';
 import type { ServeOptions } from './cli/serve-options.js';
 import { type Clock, frozenClock, systemClock } from './clock.js';
-import { checksOf, sharedSettings, startNode } from './cluster-node.js';
+import { checksOf, joinCluster, startNode } from './cluster-node.js';
 import { handlersOf } from './endpoints.js';
 import { tuneCollector, prioritizeEventLoop } from './event-loop.js';
 import { loadEngine, warnOfFault } from './http/load-engine.js';
@@ -80,11 +79,9 @@ export async function startService(
     closing.push(() => (isServing ? store.close() : store.leave()));
     await sweepStaging(directory, wallMs());
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
-    const cluster = given.cluster && {
-      ...given.cluster,
-      settings: sharedSettings(given, given.cluster.node, store, log),
-    };
-    const options = cluster === null ? given : withSharedSettings(given, cluster.settings.serving);
+    const cluster =
+      given.cluster && (await joinCluster(given, given.cluster, { store, log, closing }));
+    const options = cluster?.options ?? given;
     const { staleAfterS, plans, native, quotes, evmChainId } = options;
     store.keys.plans = plans;
     const { depth } = store;

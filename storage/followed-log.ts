@@ -5,16 +5,17 @@ import { InputError } from './errors.js';
 import type { Statements } from './duckdb/statements.js';
 import type { Entry, SharedEntry } from './log/entry.js';
 import { type LogMark, writeMark } from './log/mark.js';
-import { type KnownSettings, type Settings, writeSettings } from './log/settings.js';
+import { type Settings, type SettingsChange, writeSettings } from './log/settings.js';
 import type { StoreParts } from './opening.js';
+import type { Departure } from './operations.js';
 
 export class FollowedLog {
   /** The last entry that the store has applied; null if there is none. */
   private last: LogMark | null;
   /** The mark in the database: an entry that changes nothing leaves none. */
   private stored: LogMark | null;
-  /** The settings shared by the nodes, as this store has them. */
-  settings: KnownSettings;
+  /** The settings in the log, as of the store's position; none if it follows no cluster's. */
+  settings: Settings;
 
   constructor(
     private readonly parts: StoreParts,
@@ -86,7 +87,7 @@ export class FollowedLog {
     const { directory, keys } = this.parts;
     switch (entry.kind) {
       case 'origin':
-        return this.write((tx) => writeMark(tx, mark));
+        return this.changeSettings(entry.settings, mark);
       case 'bundle':
         return this.committed(entry.bundle, mark);
       case 'large-bundle':
@@ -100,7 +101,7 @@ export class FollowedLog {
       case 'revocation':
         return this.exclusive(() => keys.adoptRevocation(entry.revocation, mark));
       case 'settings':
-        return this.applySettings(entry.settings, mark);
+        return this.changeSettings(entry.settings, mark);
     }
   }
 
@@ -109,22 +110,20 @@ export class FollowedLog {
     return this.changes.commit(frames, mark);
   }
 
-  private async applySettings(settings: Settings, mark: LogMark): Promise<void> {
+  private async changeSettings(changed: Settings, mark: LogMark): Promise<SettingsChange> {
+    const before = this.settings;
+    const settings = { ...before, ...changed };
     await this.write(async (tx) => {
-      await writeSettings(tx, 'log', settings);
+      await writeSettings(tx, settings);
       await writeMark(tx, mark);
     });
-    this.settings = { ...this.settings, log: settings };
+    this.settings = settings;
+    return { position: mark.position, before };
   }
 
-  async saveOwnSettings(own: KnownSettings['own']): Promise<void> {
-    await this.write((tx) => writeSettings(tx, 'own', own));
-    this.settings = { ...this.settings, own };
-  }
-
-  /** Detaches the store from its log. @returns its last position there; null if it followed none */
-  async leave(): Promise<number | null> {
-    const position = this.mark?.position ?? null;
+  /** Detaches the store from its log, which has other settings than the node's configuration may have. */
+  async leave(mark: LogMark): Promise<Departure> {
+    const departure = { position: mark.position, settings: this.settings };
     let left: () => void = () => undefined;
     await this.write(async (tx) => {
       const forgotten = await this.parts.revisions.forgetAll(tx, null);
@@ -133,14 +132,13 @@ export class FollowedLog {
         this.parts.revisions.leftLog();
       };
       await writeMark(tx, null);
-      await writeSettings(tx, 'log', null);
-      await writeSettings(tx, 'own', null);
+      await writeSettings(tx, null);
     });
     left();
     this.last = null;
     this.stored = null;
-    this.settings = { log: null, own: null };
-    return position;
+    this.settings = {};
+    return departure;
   }
 
   /** @throws InputError if the store follows a log: other nodes would not receive a change that bypasses it */

@@ -32,7 +32,7 @@ import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage-book.js';
 import { removeLog } from './log/file-log.js';
 import { type LogMark, markOf } from './log/mark.js';
-import { type KnownSettings, settingsOf } from './log/settings.js';
+import { type Settings, settingsOf } from './log/settings.js';
 import { type Meta, readMeta } from './meta.js';
 import { WaitingTokens } from './queue.js';
 import { ensureSchema } from './schema.js';
@@ -83,7 +83,7 @@ export interface StoreParts {
   events: EventEmitter<StoreEvents>;
   mark: LogMark | null;
   revisions: Revisions;
-  settings: KnownSettings;
+  settings: Settings;
   /** Whether this opening created the store. */
   isNew: boolean;
 }

@@ -19,6 +19,7 @@ import type {
   TokenName,
   TokenSymbol,
 } from './contract.js';
+import type { Settings, SettingsChange } from './log/settings.js';
 
 /** `F` is the operation's signature. */
 interface Operation<By, F> {
@@ -73,8 +74,10 @@ const OPERATIONS = {
   revokeKey: ofLog<(key: string) => Promise<KeyRecord>>(),
   /** Calls in a month (202611) of up to 1,000 keys with ids after `afterId`, in the order of the ids. */
   monthUsage: ofStore<(month: number, afterId: string) => Promise<KeyDayUsage[]>>(),
-  /** Detaches a store from its log. @returns its last position; null if it followed none */
-  leaveLog: ofNode<() => Promise<number | null>>(),
+  /** Changes the given settings of the cluster. */
+  changeSettings: ofLog<(changed: Settings) => Promise<SettingsChange>>(),
+  /** Detaches a store from its cluster's log; null if it followed none. */
+  leaveLog: ofNode<() => Promise<Departure | null>>(),
   /** Lets retention delete everything due by `toS` (epoch seconds), however much that is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** The tokens in the queue, oldest first. */
@@ -124,6 +127,14 @@ export interface Replaced {
   snapshots: number;
   cellsBefore: number;
   cellsAfter: number;
+}
+
+/** Where a store left its cluster's log. */
+export interface Departure {
+  /** The last entry that it had applied. */
+  position: number;
+  /** The cluster's settings, which the store's server no longer takes from the log. */
+  settings: Settings;
 }
 
 /** What committing a bundle changed. */

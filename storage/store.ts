@@ -29,6 +29,7 @@ import type {
   CheckCursor,
   CheckStep,
   CommitReport,
+  Departure,
   Shrunk,
   StoreOperations,
   StoreSummary,
@@ -50,6 +51,7 @@ import { readRows, readRowsOf } from './flat-columns.js';
 import { FollowedLog } from './followed-log.js';
 import { FileLog, removeLog } from './log/file-log.js';
 import { FileLogWriter } from './log/file-log-writer.js';
+import type { Settings, SettingsChange } from './log/settings.js';
 import { HolderReader } from './holders/holder-tokens.js';
 import type { KeyRing } from './keys/key-ring.js';
 import type { UsageBook } from './keys/usage-book.js';
@@ -299,16 +301,27 @@ export class Store implements StoreOperations {
     return this.log.mark;
   }
 
-  async leaveLog(): Promise<number | null> {
-    if (this.mark === null) return null;
+  async changeSettings(changed: Settings): Promise<SettingsChange> {
+    this.log.refuseOtherChanges();
+    const names = Object.keys(changed).join(', ');
+    return Promise.reject(
+      new InputError(
+        `${this.directory} belongs to no cluster: change ${names} in its configuration`,
+      ),
+    );
+  }
+
+  async leaveLog(): Promise<Departure | null> {
+    const { mark } = this;
+    if (mark === null) return null;
     const { database } = this.parts;
     // The entries of an earlier log must not be applied again, and those of a later one follow only what is in the file.
     await database.checkpoint();
     await removeLog(this.directory);
-    const position = await this.log.leave();
+    const departure = await this.log.leave(mark);
     await database.checkpoint();
     await this.beginLog();
-    return position;
+    return departure;
   }
 
   /** @param released ends the hold; otherwise closing the store does */

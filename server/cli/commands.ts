@@ -41,6 +41,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   usage: 'prints the calls of every key in a month',
   queue: 'lists the tokens that wait for data',
   'cluster status': 'lists the nodes of a cluster',
+  'cluster set': 'changes settings of a cluster',
   'cluster trim': "frees old entries of a cluster's log",
   'cluster leave': 'turns a stopped node into a single server',
   demo: 'fills a data directory with a simulated market',

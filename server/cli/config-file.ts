@@ -59,7 +59,8 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
 /** The placeholder of a setting that is a JSON document (in a variable: JSON text). */
 export const JSON_DOCUMENT = 'JSON';
 
-function textsOf(value: unknown, setting: Flag, from: string): readonly string[] {
+/** The texts that a value in the config file stands for. @throws UsageError */
+export function textsOf(value: unknown, setting: Flag, from: string): readonly string[] {
   if (setting.placeholder === JSON_DOCUMENT) return [JSON.stringify(value)];
   const isList = setting.repeated === true;
   const [form, types] = isList

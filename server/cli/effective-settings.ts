@@ -90,7 +90,11 @@ function flagTexts(flag: unknown): readonly string[] {
   return typeof flag === 'string' ? [flag] : [];
 }
 
-function effectiveValue(setting: Setting, given: Given | null): unknown {
+/** The value that texts give a setting, or its default. @throws UsageError */
+export function effectiveValue(
+  setting: Setting,
+  given: Pick<Given, 'texts' | 'from'> | null,
+): unknown {
   const { texts, from } = given ?? { texts: [], from: '' };
   if (setting.repeated) return allOf(texts.map((text) => () => valueOf(text, from, setting)));
   if (isSwitch(setting)) return texts.length > 0 && trueOrFalse(texts[0], from);

@@ -251,6 +251,12 @@ export function duration(text: string, from: string, max: string): number {
   );
 }
 
+/** A text that duration() reads as these seconds: in days, hours or minutes if it is a whole number of them. */
+export function durationText(seconds: number): string {
+  const unit = (['d', 'h', 'm'] as const).find((each) => seconds % UNITS_S[each] === 0) ?? 's';
+  return `${seconds / UNITS_S[unit]}${unit}`;
+}
+
 /** NaN for a text that is not a duration. */
 function secondsOf(text: string): number {
   const match = /^(\d{1,9})([smhdw]?)$/.exec(text);

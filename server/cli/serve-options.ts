@@ -8,7 +8,7 @@ import { defaultThreads, divideMemory, leastMemoryMib, type Shares } from '../me
 import { checkAccess, clusterOf } from './cluster-settings.js';
 import { type Effective, effectiveSetting, effectiveSettings } from './effective-settings.js';
 import type { FlagValues, ValueOf } from './flags.js';
-import { type SERVE_FLAGS, type SettingName, SETTINGS } from './settings.js';
+import { type SERVE_FLAGS, type SettingName, SETTINGS, SHARED_NAMES } from './settings.js';
 
 type SettingValue<S> = S extends { repeated: true }
   ? readonly ValueOf<S>[]
@@ -113,6 +113,7 @@ export function serveOptions(
   const proxyHops = values['trust-proxy'];
   const memoryMib = values['memory-mib'];
   const given = givenShares(values['fragments-memory-mib'], values['columns-memory-mib']);
+  const cluster = clusterOf(values);
   const threads = values.threads ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {
     directory: path.resolve(values.data),
@@ -147,7 +148,10 @@ export function serveOptions(
     /** Origins of web pages that may read replies. */
     corsOrigins: values['cors-origin'],
     retention: values.retention,
-    /** The cluster that the server is a node of; null: none. */
-    cluster: clusterOf(values),
+    /** The cluster that the server is a node of, and which of its settings the configuration gives; null: none. */
+    cluster: cluster && {
+      ...cluster,
+      given: SHARED_NAMES.filter((name) => settings[name].given !== null) as readonly string[],
+    },
   };
 }

@@ -231,6 +231,18 @@ const RETENTION = {
 export const SETTINGS = { ...FLAGS, plans: PLANS, retention: RETENTION };
 export type SettingName = keyof typeof SETTINGS;
 
+/** The settings that change replies: the nodes of a cluster share them. */
+export const SHARED_NAMES = [
+  'stale-after',
+  'native-code',
+  'native-mint',
+  'quote-tokens',
+  'evm-chain-id',
+  'lenient-parameters',
+  'retention',
+  'plans',
+] as const satisfies readonly SettingName[];
+
 /**
  * The flags of `serve` and `start`, with their variables. Their texts are read with those of the variables
  * and the config file, so that one error reports all faults.

@@ -17,7 +17,7 @@ import type { Settings } from './settings.js';
  * The first byte of an entry is its format; a node stops before a later one, or a kind that it does not know. Changes if
  * entries of a known kind get another layout.
  */
-export const ENTRY_FORMAT = 3;
+export const ENTRY_FORMAT = 4;
 /** No version will use a greater format, so text never passes for an entry of a later version. */
 const MAX_ENTRY_FORMAT = 31;
 /** The subject of entries about keys. */
@@ -34,6 +34,8 @@ interface OriginEntry {
   pepper: Uint8Array;
   /** Whether the store that began the log had data: other nodes then begin with a copy of it. */
   hasData: boolean;
+  /** The settings with which the cluster begins. */
+  settings: Settings;
 }
 
 export type Entry =
@@ -46,6 +48,7 @@ export type Entry =
   | { kind: 'key'; stored: StoredKey; isNew: boolean }
   | { kind: 'key-update'; update: KeyUpdate }
   | { kind: 'revocation'; revocation: Revocation }
+  /** Settings that change; the others stay. */
   | { kind: 'settings'; settings: Settings };
 
 /** An entry that may share a transaction with others. */
@@ -77,7 +80,7 @@ const hasFields =
 
 /** For each kind, whether an entry has all fields. */
 const KINDS: Readonly<Record<Entry['kind'], Check>> = {
-  origin: hasFields({ node: isText, pepper: isBytes, hasData: isFlag }),
+  origin: hasFields({ node: isText, pepper: isBytes, hasData: isFlag, settings: hasFields({}) }),
   bundle: hasFields({ bundle: isBytes }),
   'large-bundle': hasFields({
     name: (value) => typeof value === 'string' && isBundleName(value),

@@ -22,8 +22,18 @@ import { wallMs } from '../wall-clock.js';
 import { type NatsAccess, NatsLink, RECONNECT_MS } from './connection.js';
 import { isNoResponders, NO_STREAM, nullWith, WRONG_LAST_SEQUENCE } from './jetstream-errors.js';
 import { type LogMessage, LogReader } from './log-reader.js';
-import { KEYS_SUBJECT } from './entry.js';
-import { firstOf, headersOf, type Parts, PART_SUBJECTS, sendParts, trimmableTo } from './parts.js';
+import { KEYS_SUBJECT, unpackEntry } from './entry.js';
+import type { LogMark } from './mark.js';
+import {
+  firstOf,
+  headersOf,
+  nextOf,
+  type Parts,
+  PART_SUBJECTS,
+  sendParts,
+  trimmableTo,
+} from './parts.js';
+import type { Settings } from './settings.js';
 
 const STREAM = 'FATHOM';
 /** Subjects of entries. */
@@ -261,6 +271,29 @@ export class JetStreamLog {
   /** The id of the entry at a position; null if the log lacks that entry. */
   async idAt(position: number): Promise<string | null> {
     return (await this.reader.find({ seq: position }))?.id ?? null;
+  }
+
+  /**
+   * The cluster's settings at the end of the log: those of a store, with the changes in entries that it has yet to apply.
+   * @param mark of the store; null if it has followed no log yet
+   * @throws Error if JetStream does not answer
+   */
+  async settings(known: Settings, mark: LogMark | null): Promise<Settings> {
+    const state = await this.state();
+    // The node will stop at a log that its store has not followed.
+    if (state === null || (mark !== null && mark.logId !== state.id)) return known;
+    let settings = known;
+    for (const subject of mark === null ? ['origin', 'settings'] : ['settings']) {
+      let position = mark?.position ?? 0;
+      for (;;) {
+        const message = await this.reader.find(nextOf(`${SUBJECTS}${subject}`, position + 1));
+        if (message === null) break;
+        position = message.position;
+        const entry = unpackEntry(message.data);
+        if ('settings' in entry) settings = { ...settings, ...entry.settings };
+      }
+    }
+    return settings;
   }
 
   /**

@@ -15,7 +15,7 @@ import { positionToFollow, ShortLogError } from './log-check.js';
 import type { LogMessage } from './log-reader.js';
 import { clockDoubt, Presence } from './presence.js';
 import { Publisher } from './publisher.js';
-import type { SharedSettings } from './settings.js';
+import type { Settings } from './settings.js';
 
 /** How often a node asks for the end of the log. */
 const POLL_MS = 1000;
@@ -52,11 +52,20 @@ export interface NodeOptions {
   onApplied?: (tookMs: number) => void;
   /** Called with an entry that no version of Fathom writes: every node skips it. */
   onMalformed?: (position: number, why: string) => void;
-  /** The settings shared by the nodes. */
-  settings?: SharedSettings;
+  settings?: NodeSettings;
   /** Retention's clock, in epoch seconds; by default the system's. */
   nowS?: () => number;
   times?: Partial<typeof TIMES>;
+}
+
+/** A node's settings, beside those in the log. */
+export interface NodeSettings {
+  /** Those of its configuration: the cluster begins with them if this node begins it. */
+  own: Settings;
+  /** Names of settings in which the log differs from those with which the node serves. */
+  others: readonly string[];
+  /** Called when the settings in the log have changed. */
+  onChanged: () => void;
 }
 
 /** What a node does with its log. Only setState() changes it. */
@@ -115,6 +124,7 @@ export class LogNode {
       position: this.position,
       lagS: Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null,
       stopped: this.stoppedBy,
+      settings: store.log.settings,
       otherSettings: options.settings?.others ?? [],
       clockS: this.nowS(),
     }));
@@ -164,6 +174,7 @@ export class LogNode {
       updateKey: (key, changes) => publisher.updateKey(key, changes),
       rotateKey: (key, overlapS) => publisher.rotateKey(key, overlapS),
       revokeKey: (key) => publisher.revokeKey(key),
+      changeSettings: (settings) => publisher.changeSettings(settings),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
     });
   }
@@ -277,14 +288,17 @@ export class LogNode {
 
   /** @returns false if the node should no longer follow */
   private async apply(messages: readonly LogMessage[], signal: AbortSignal): Promise<boolean> {
+    const { store, settings } = this.options;
     let left = messages.filter(({ position }) => position > this.position);
     while (left.length > 0) {
       this.setApplying(left[0]);
+      const before = store.log.settings;
       try {
         left = left.slice(await this.applier.apply(left));
       } finally {
         this.setApplying(null);
       }
+      if (store.log.settings !== before) settings?.onChanged();
       if (signal.aborted) return false;
     }
     return true;
@@ -319,9 +333,6 @@ export class LogNode {
           `the log has entry ${state.last}, but this node has received none after ${position} for ${maxLagMs / 1000} s: it looks at the log again`,
         );
       }
-      const isNear = this.options.store.log.settings.log !== null && this.lagMs < POLL_MS;
-      // Not awaited: follow() applies what it publishes.
-      if (isNear || hasAll) void this.shareSettings();
     }
   }
 
@@ -333,11 +344,6 @@ export class LogNode {
       if (hasTwin) throw new TwinError(this.options.name);
       await sleep(REPORT_EVERY_MS, undefined, { signal, ref: false });
     }
-  }
-
-  private async shareSettings(): Promise<void> {
-    const { settings, onError } = this.options;
-    await settings?.share((own) => this.publisher.changeSettings(own)).catch(onError);
   }
 
   /** The state of the log; makes the log if this store has followed none. */
@@ -353,7 +359,8 @@ export class LogNode {
     const { log, store } = this.options;
     const state = await this.poll();
     if (store.mark === null && state?.last === 0 && state.fault === null) {
-      await this.publisher.publishOrigin(this.options.name);
+      const { name, settings } = this.options;
+      await this.publisher.publishOrigin(name, settings?.own ?? {});
     }
     try {
       return await positionToFollow(log, state, store.mark);

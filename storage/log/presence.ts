@@ -10,6 +10,7 @@ import { nanos } from '@nats-io/transport-node';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
 import { DAY_MS, isoOf } from '../../compute/time.js';
 import type { JetStreamLog } from './jetstream.js';
+import type { Settings } from './settings.js';
 import { isNoResponders, NO_MESSAGE, NO_STREAM, nullWith } from './jetstream-errors.js';
 
 const TOPIC = 'status';
@@ -30,7 +31,9 @@ interface FollowingState {
   lagS: number | null;
   /** Why it no longer follows the log; null if it does. */
   stopped: string | null;
-  /** Settings in which the log differs from those with which the node serves. */
+  /** The cluster's settings as of its position. */
+  settings: Settings;
+  /** Names of those that differ from the settings with which the node serves. */
   otherSettings: readonly string[];
   /** Its clock, in epoch seconds. */
   clockS: number;

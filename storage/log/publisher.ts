@@ -11,7 +11,7 @@ import { digestOf, type Entry, KEYS_SUBJECT, packEntry, subjectOf } from './entr
 import { type JetStreamLog, LARGE_SUBJECT, LogMovedError } from './jetstream.js';
 import { LogWriter } from './log-writer.js';
 import type { Parts } from './parts.js';
-import type { Settings } from './settings.js';
+import { isSame, type Settings, type SettingsChange } from './settings.js';
 
 /** The log has larger bundles apart from their entries. */
 export const MAX_ENTRY_BUNDLE_BYTES = 512 * 1024;
@@ -78,11 +78,11 @@ export class Publisher extends LogWriter {
     this.waiting.clear();
   }
 
-  /** Publishes the log's first entry, unless another node already has. */
-  async publishOrigin(node: string): Promise<void> {
+  /** Publishes the log's first entry, with the cluster's first settings, unless another node already has. */
+  async publishOrigin(node: string, settings: Settings): Promise<void> {
     const { log, store } = this.options;
     const hasData = !store.log.isEmpty;
-    const entry: Entry = { kind: 'origin', node, pepper: store.keys.secret, hasData };
+    const entry: Entry = { kind: 'origin', node, pepper: store.keys.secret, hasData, settings };
     try {
       await log.publish('origin', packEntry(entry), `origin of ${node}`, { after: 0 });
     } catch (error) {
@@ -116,9 +116,15 @@ export class Publisher extends LogWriter {
     return this.store.mark === null ? null : super.retire(...step);
   }
 
-  async changeSettings(settings: Settings): Promise<unknown> {
+  async changeSettings(settings: Settings): Promise<SettingsChange> {
     await this.ready();
-    return this.submit('settings', { kind: 'settings', settings });
+    const before = this.store.log.settings;
+    const isNew = Object.entries(settings).some(([name, value]) => !isSame(value, before[name]));
+    if (!isNew) return { position: null, before };
+    return (await this.submit<SettingsChange>('settings', {
+      kind: 'settings',
+      settings,
+    })) as SettingsChange;
   }
 
   /**

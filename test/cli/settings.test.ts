@@ -2,7 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { sharedSettingsOf, withSharedSettings } from '../../server/cli/shared-settings.js';
+import {
+  readAssignments,
+  settingText,
+  sharedSettingsOf,
+  withSharedSettings,
+} from '../../server/cli/shared-settings.js';
 import { CLUSTER_FLAGS } from '../../server/cli/cluster-settings.js';
 import { readWords } from '../../server/cli/flags.js';
 import { flagRow } from '../../server/cli/help.js';
@@ -12,8 +17,9 @@ import { UsageError } from '../../storage/errors.js';
 import { settingsOf } from '../support/settings.js';
 import { SERVE_FLAGS, SETTINGS } from '../../server/cli/settings.js';
 import { variableOf } from '../../server/cli/effective-settings.js';
-import { type KnownSettings, type Settings, SharedSettings } from '../../storage/log/settings.js';
+import type { Settings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
+import { MINT, OTHER_MINT } from '../support/stores.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
 import { temporaryDirectory } from '../support/folders.js';
 
@@ -246,44 +252,90 @@ describe('The servers of a cluster', () => {
     expect(sharedSettingsOf(own)).not.toEqual(sent);
   });
 
-  /** What the node `a` shares, given what its store has. */
-  const sharedBy = (options: ReturnType<typeof optionsOf>, known: KnownSettings) =>
-    new SharedSettings({
-      store: { settings: known, saveOwnSettings: () => Promise.resolve() },
-      node: 'a',
-      own: sharedSettingsOf(options),
-      asOurs: (stored) => sharedSettingsOf(withSharedSettings(options, stored)),
-      onOther: () => undefined,
-    });
-
-  it('of a cluster are unchanged if only the version of a node has changed', async () => {
+  it('of a cluster are unchanged if only the version of a node has changed', () => {
     const options = optionsOf('--port=2');
     const own = sharedSettingsOf(options);
-    // As a version without `retention`, and without limits of connections, has stored them.
-    const older = JSON.parse(JSON.stringify(own)) as Record<string, object>;
+    // As a version without `retention`, and without limits of connections, has stored them, or one with a setting more.
+    const older = JSON.parse(JSON.stringify({ ...own, 'later-one': 1 })) as Record<string, object>;
     delete older.retention;
     for (const plan of Object.values(older.plans))
       delete (plan as { connections?: number }).connections;
-    const published: Settings[] = [];
-    const known = { log: older, own: { node: 'a', settings: older } };
-    const same = sharedBy(options, known);
-    await same.share((settings) => Promise.resolve(published.push(settings)));
-    expect([same.serving, same.others, same.overruled, published]).toEqual([own, [], [], []]);
-    const changed = sharedBy(optionsOf('--stale-after=2h'), known);
-    await changed.share((settings) => Promise.resolve(published.push(settings)));
-    expect([changed.others, published]).toEqual([['stale-after'], [changed.serving]]);
+    expect(sharedSettingsOf(withSharedSettings(options, older))).toEqual(own);
   });
 
-  it('of a newer cluster are refused with advice', () => {
+  it.each([
+    ['plans', { premium: { unheard_of: 1 } }, 'premium.unheard_of: '],
+    ['stale-after', 'soon', 'expected a duration from 1s to 36500d'],
+    ['stale-after', null, 'expected a text or a number'],
+    ['retention', { raw: 5 }, 'raw: expected a duration with its unit'],
+    ['quote-tokens', 'x', 'expected base58 mints'],
+    ['lenient-parameters', 'maybe', 'expected true or false'],
+  ])('of a newer cluster are refused with advice: %s %j', (name, value, fault) => {
     const own = optionsOf('--port=2');
-    const plans = { premium: { unheard_of: 1 } };
-    expect(() => withSharedSettings(own, { ...sharedSettingsOf(own), plans })).toThrow(
-      /^the cluster's plans: premium.unheard_of: .*\na node of a newer version has changed them: upgrade this node$/,
+    const read = () => withSharedSettings(own, { ...sharedSettingsOf(own), [name]: value });
+    expect(read).toThrow(`the cluster's ${name}`);
+    expect(read).toThrow(fault);
+    expect(read).toThrow(/\na node of a newer version has changed them: upgrade this node$/);
+  });
+
+  it('of a cluster are given by their names, with values as in the configuration', () => {
+    const given = [
+      'stale-after=120m',
+      'native_code=XYZ',
+      'lenient-parameters=true',
+      'evm-chain-id=56',
+      'retention={"raw":"720h","1h":"90s"}',
+      'plans={"premium":{"monthly_quota":5}}',
+      `quote-tokens=${MINT} , ${OTHER_MINT}`,
+    ];
+    const settings = readAssignments(given);
+    expect(settings).toMatchObject({
+      'stale-after': '2h',
+      'native-code': 'XYZ',
+      'lenient-parameters': true,
+      'evm-chain-id': 56,
+      retention: { raw: '30d', '1h': '90s' },
+      'quote-tokens': `${MINT},${OTHER_MINT}`,
+    });
+    const options = withSharedSettings(optionsOf('--port=2'), settings);
+    expect(options).toMatchObject({ staleAfterS: 7200, quotes: [MINT, OTHER_MINT] });
+    expect(options.plans.premium.monthlyQuota).toBe(5);
+    // What is shown can be given again.
+    const shown = Object.entries(sharedSettingsOf(options));
+    const again = readAssignments(shown.map(([name, value]) => `${name}=${settingText(value)}`));
+    expect(again).toEqual(Object.fromEntries(shown));
+  });
+
+  it.each([
+    ['stale-after', 'stale-after: expected NAME=VALUE with NAME one of stale-after, native-code,'],
+    ['', ': expected NAME=VALUE with NAME one of stale-after'],
+    ['=1', ': expected NAME one of stale-after'],
+    ['stale-after=', 'stale-after: expected a value, not an empty text'],
+    ['stale-after=-1', 'stale-after: expected a duration from 1s to 36500d, such as 90s, 15m or'],
+    ['stale-after= 1h', 'stale-after: expected a duration'],
+    ['stale-aftr=1h', 'stale-aftr: expected NAME one of'],
+    ['stale-aftr=1h', '; did you mean stale-after?'],
+    ['STALE-AFTER=1h', 'STALE-AFTER: expected NAME one of'],
+    ['__proto__=1', '__proto__: expected NAME one of'],
+    ['threads=2', 'threads: each node has its own, in its configuration; expected NAME one of'],
+    ['cluster_replicas=2', 'cluster_replicas: each node has its own'],
+    ['lenient-parameters=yes', 'lenient-parameters: expected true or false, not yes'],
+    ['evm-chain-id=1.5', 'evm-chain-id: expected a whole number from 1 to'],
+    ['retention={"raw":30}', 'retention.raw: expected a duration with its unit'],
+    ['retention={"raw":"1d","raw":"2d"}', 'retention: raw: given twice'],
+    ['plans={', 'plans: expected JSON: '],
+    ['plans=[]', 'plans: expected an object with plans by their names'],
+    ['native-mint=0x00', 'native-mint: expected a base58 mint, not 0x00'],
+  ])('of a cluster are refused if malformed: %s', (text, fault) => {
+    expect(() => readAssignments([text])).toThrow(fault);
+  });
+
+  it('of a cluster are refused together, with a line for each fault', () => {
+    const read = () =>
+      readAssignments(['evm-chain-id=0', 'stale_after=1h', 'stale-after=1h', 'plans=1']);
+    expect(read).toThrow(
+      /^evm-chain-id: expected .*\nstale-after: given twice\nplans: expected an object .*$/,
     );
-    const log = { ...sharedSettingsOf(own), plans };
-    const settings = sharedBy(own, { log, own: null });
-    expect(settings.overruled).toEqual(['plans']);
-    expect(settings.serving.plans).toBe(plans);
   });
 
   it('come from their variables if commands do not get them as flags', () => {

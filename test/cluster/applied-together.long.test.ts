@@ -110,7 +110,7 @@ describe('Entries applied together', () => {
       return new Applier({ store, name: 'a', log, publisher } as never);
     });
     const pepper = stores[0].keys.secret;
-    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
+    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false, settings: {} });
     const messages: LogMessage[] = [{ position: 1, id: 'origin', timeMs: 0, data: origin }];
     await alone.apply(messages);
     const commands = Object.assign(Object.create(stores[0]) as Store, {

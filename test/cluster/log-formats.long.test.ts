@@ -42,7 +42,7 @@ describe.skipIf(!hasNats)('Entries and bundles of another version of Fathom', ()
     [
       'a newer format',
       Buffer.from([ENTRY_FORMAT + 1, ...known.subarray(1)]),
-      /^the log's next entry has format 4, this version knows 3: run a newer Fathom on this node$/,
+      /^the log's next entry has format 5, this version knows 4: run a newer Fathom on this node$/,
     ],
     [
       'a kind that is not known',

@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { entityTag } from '../../server/replay/entity-tag.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
-import { LogNode, type NodeOptions } from '../../storage/log/node.js';
-import { type Settings, SharedSettings } from '../../storage/log/settings.js';
+import { LogNode, type NodeOptions, type NodeSettings } from '../../storage/log/node.js';
+import { differing, type Settings } from '../../storage/log/settings.js';
 import type { Store } from '../../storage/store.js';
 import {
   commitRows,
@@ -51,14 +51,13 @@ export async function asAdministrator<T>(
 /** A node without HTTP. */
 export class Node {
   stopped: string | null = null;
-  /** Names of settings in which the log differs, as passed to onOther. */
-  others = '';
+  /** How often it was told that the log's settings have changed. */
+  changes = 0;
 
   private constructor(
     readonly store: Store,
     readonly log: JetStreamLog,
     readonly node: LogNode,
-    readonly settings?: SharedSettings,
   ) {}
 
   static async open(
@@ -72,8 +71,13 @@ export class Node {
     const memory = { database: MEMORY_BYTES };
     const store = await openStore(directory.path, { memory });
     const log = new JetStreamLog({ servers, name, replicas });
-    const onOther = (names: readonly string[]): unknown => (made.others = names.join());
-    const settings = own && new SharedSettings({ store: store.log, node: name, own, onOther });
+    const settings: NodeSettings | undefined = own && {
+      own,
+      get others() {
+        return differing(own, store.log.settings);
+      },
+      onChanged: () => made.changes++,
+    };
     const made: Node = new Node(
       store,
       log,
@@ -88,7 +92,6 @@ export class Node {
         ...more,
         times: { shortForMs: 500, ...more.times },
       }),
-      settings,
     );
     return made;
   }

@@ -388,7 +388,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await ours.servers.kill(0, true);
     ours.servers.start(0);
     const single = await openStore(directory.path);
-    expect(await single.leaveLog()).toBe(3);
+    expect(await single.leaveLog()).toEqual({ position: 3, settings: {} });
     await commitRows(single, [snapshot(T0 + 60)]);
     await single.close();
     const again = await open('a', directory);
@@ -427,41 +427,79 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     for (const frames of many) expect(subjectOf(frames)).toBe('data.many');
   });
 
-  it('serve with the settings of the log, which a node with a new configuration changes', async () => {
+  it('have the settings of the log, which begins with those of its first node', async () => {
     const [of1, of2] = [new DataDirectory(), new DataDirectory()];
-    const three = { plans: { a: 1, b: 2 }, stale: 3 };
-    const shared = ({ store }: Node): boolean => store.log.settings.own !== null;
-    const a = await open('a', of1, { plans: 1, stale: 3 });
-    await a.until(() => shared(a));
-    expect(a.node.position).toBe(2);
-    // A node that is new to the log does not change its settings.
+    const first = { plans: { a: 1, b: 2 }, stale: 3 };
+    const a = await open('a', of1, first);
+    await a.reached(1);
+    expect(a.store.log.settings).toEqual(first);
     const b = await open('b', of2, { plans: 2, stale: 3 });
-    await b.until(() => b.others === 'plans');
-    expect(b.settings?.serving).toEqual({ plans: 2, stale: 3 });
-    await close(b);
-    const again = await open('b', of2, { plans: 2, stale: 3 });
-    expect(again.settings?.serving).toEqual({ plans: 1, stale: 3 });
-    expect(again.settings?.overruled).toEqual(['plans']);
-    await again.until(() => again.node.lagMs === 0);
-    await close(again);
-    // The operator changes the nodes one by one.
-    const changed = await open('b', of2, three);
-    expect(changed.settings?.serving).toEqual(three);
-    await a.until(() => a.others === 'plans');
+    await b.reached(1);
+    expect(b.store.log.settings).toEqual(first);
     const others = async () =>
       (await clusterStatus(a.log)).nodes.map(({ node, otherSettings }) => [node, otherSettings]);
+    await becomes(others, [
+      ['a', []],
+      ['b', ['plans']],
+    ]);
+    const second = { plans: 2, stale: 3 };
+    expect(await b.commands.changeSettings({ plans: 2 })).toEqual({ position: 2, before: first });
+    await a.reached(2);
+    for (const { store } of [a, b]) expect(store.log.settings).toEqual(second);
     await becomes(others, [
       ['a', ['plans']],
       ['b', []],
     ]);
-    await close(a);
-    const late = await open('a', of1, { plans: 1, stale: 3 });
-    expect(late.settings?.serving).toEqual(three);
-    await close(late);
-    const last = await open('a', of1, { stale: 3, plans: { b: 2, a: 1 } });
-    expect(last.settings?.overruled).toEqual([]);
-    await last.until(() => last.store.log.settings.own?.settings.plans !== 1);
-    expect([last.node.position, last.others]).toEqual([3, '']);
+    // They are what was asked for already: nothing enters the log, whatever the order of keys.
+    expect(await a.commands.changeSettings({ plans: 2, stale: 3 })).toEqual({
+      position: null,
+      before: second,
+    });
+    const again = await a.commands.changeSettings({ plans: { b: 2, a: 1 } });
+    expect(again).toEqual({ position: 3, before: second });
+    expect((await a.commands.changeSettings({ plans: first.plans })).position).toBeNull();
+    for (const node of [a, b]) await node.until(() => node.changes === 3);
+  });
+
+  it('keep both of two changes of settings at once, and catch up with those of their absence', async () => {
+    const [of1, of2] = [new DataDirectory(), new DataDirectory()];
+    const a = await open('a', of1, { plans: 1, stale: 1 });
+    const b = await open('b', of2, { plans: 1, stale: 1 });
+    for (const node of [a, b]) await node.reached(1);
+    await Promise.all([
+      a.commands.changeSettings({ plans: 2 }),
+      b.commands.changeSettings({ stale: 2 }),
+    ]);
+    for (const node of [a, b]) {
+      await node.reached(3);
+      expect(node.store.log.settings).toEqual({ plans: 2, stale: 2 });
+    }
+    const { mark } = b.store;
+    await close(b);
+    await a.commands.changeSettings({ plans: 3, later: true });
+    await commitRows(a.commands, [snapshot(T0)]);
+    await a.commands.changeSettings({ stale: 3 });
+    const latest = { plans: 3, stale: 3, later: true };
+    // Before it has applied them, and with an empty directory.
+    expect(await a.log.settings({ plans: 2, stale: 2 }, mark)).toEqual(latest);
+    expect(await a.log.settings({}, null)).toEqual(latest);
+    // What another log has does not count.
+    const foreign = { ...mark!, logId: 'another' };
+    expect(await a.log.settings({ plans: 0 }, foreign)).toEqual({ plans: 0 });
+    const back = await open('b', of2, { plans: 1, stale: 1 });
+    await back.reached(6);
+    expect(back.store.log.settings).toEqual(latest);
+    await close(back);
+    const left = await openStore(of2.path);
+    expect(await left.leaveLog()).toEqual({ position: 6, settings: latest });
+    expect(left.log.settings).toEqual({});
+    await expect(left.changeSettings(latest)).rejects.toThrow(
+      /belongs to no cluster: change plans, stale, later in its configuration$/,
+    );
+    await left.close();
+    const reopened = await openStore(of2.path);
+    expect(reopened.log.settings).toEqual({});
+    await reopened.close();
   });
 
   it('publish no truncated bundle', async () => {

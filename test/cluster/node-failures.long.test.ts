@@ -125,7 +125,7 @@ describe('A failure of a single node', () => {
     const log = { state: () => Promise.resolve({ id: 'log' }) };
     const applier = new Applier({ store, name: 'a', log, publisher } as never);
     const { secret: pepper } = store.keys;
-    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
+    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false, settings: {} });
     await applier.apply([{ position: 1, id: 'origin', timeMs: 0, data: origin }]);
     vi.spyOn(store['parts'].database.wal, 'shorten').mockRejectedValue(
       new DamagedDataError('full'),
@@ -161,7 +161,7 @@ describe('A failure of a single node', () => {
       return { position: ++position, id: `${position}`, timeMs: 0, data };
     };
     const { secret: pepper } = store.keys;
-    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false });
+    const origin = packEntry({ kind: 'origin', node: 'a', pepper, hasData: false, settings: {} });
     await applier.apply([{ position: ++position, id: 'origin', timeMs: 0, data: origin }]);
     await applier.apply([await entry([snapshot(T0), snapshot(T0 + 60)])]);
     const messages = [await entry([snapshot(T0 + 30)]), await entry([snapshot(T0 + 90)])];

@@ -122,7 +122,7 @@ describe('Revisions', () => {
       expect([0, 10].map((at) => held.store.depth.remembers(at))).toEqual([true, true]);
       await held.reopen();
     }
-    expect(await held.store.leaveLog()).toBe(9);
+    expect(await held.store.leaveLog()).toMatchObject({ position: 9 });
     for (const step of ['as left', 'as stored']) {
       // No client has a cursor with this name and one of the positions that begin again.
       expect([before, 'log']).not.toContain(held.store.depth.commitHistory);

@@ -124,7 +124,7 @@ it('A store in no cluster has nothing to leave, and keeps its log', async () => 
 it('A store that left its cluster keeps what it commits then', async () => {
   const { store } = await prepared();
   await store.log.pass({ logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false });
-  expect(await store.leaveLog()).toBe(7);
+  expect(await store.leaveLog()).toMatchObject({ position: 7 });
   const left = await opened(killed(store.directory));
   await commitRows(left, [snapshot(400)]);
   const copy = killed(left.directory);

@@ -1,17 +1,27 @@
-/** `fathom cluster status`, `trim`, `leave` */
+/** `fathom cluster status`, `set`, `trim`, `leave` */
 import { isoOf } from '../../../compute/time.js';
 import { StoreUnavailableError } from '../../../storage/errors.js';
 import type { ClusterStatus } from '../../../storage/log/cluster.js';
 import type { JetStreamLog } from '../../../storage/log/jetstream.js';
+import { isSame, type Settings } from '../../../storage/log/settings.js';
 import { defineCommand } from '../command.js';
 import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
-import { count, counted, mebibytes, PartlyDone, printJson, printLine } from '../output.js';
+import {
+  count,
+  counted,
+  mebibytes,
+  PartlyDone,
+  printJson,
+  printLine,
+  printNote,
+} from '../output.js';
 import { onStore } from '../runtime.js';
+import { readAssignments, settingText } from '../shared-settings.js';
 import { accessOf, checkAccess, CLUSTER_FLAGS, nodeName } from '../cluster-settings.js';
 
 export const status = defineCommand({
   about:
-    'Lists the nodes of a cluster with their positions in the log and their lags, the nodes that no longer answer, and the size of the log.',
+    "Lists the nodes of a cluster with their positions in the log and their lags, the nodes that no longer answer, the size of the log, and the cluster's settings.",
   flags: { ...CLUSTER_FLAGS, json: JSON_OUTPUT },
   examples: [
     'fathom cluster status --cluster nats://10.0.0.1:4222,nats://10.0.0.2:4222,nats://10.0.0.3:4222',
@@ -47,7 +57,20 @@ function statusDocument({ log, nodes, silent }: ClusterStatus) {
       position,
       silent_since: sinceS,
     })),
+    settings: settingsIn(nodes),
   };
+}
+
+/** The cluster's settings, by the node that is the furthest; null if none answers. */
+function settingsIn(nodes: ClusterStatus['nodes']): Settings | null {
+  const [furthest] = [...nodes].sort((a, b) => b.position - a.position);
+  return (furthest as (typeof nodes)[0] | undefined)?.settings ?? null;
+}
+
+function printSettings(settings: Settings): void {
+  for (const [name, value] of Object.entries(settings)) {
+    printLine(`setting  ${name}=${settingText(value)}`);
+  }
 }
 
 function printStatus({ log, fault, nodes, silent }: ClusterStatus): void {
@@ -69,7 +92,40 @@ function printStatus({ log, fault, nodes, silent }: ClusterStatus): void {
     const then = `position ${position} then  version ${version}`;
     printLine(`${node}  silent since ${isoOf(sinceS)}  ${then}`);
   }
+  printSettings(settingsIn(nodes) ?? {});
 }
+
+export const set = defineCommand({
+  about:
+    "Changes settings of a cluster, through the node that runs on a data directory. They are in the cluster's log: every node serves with them from its next start on.",
+  words: { 'name=value': { repeated: true } },
+  flags: { data: DATA, json: JSON_OUTPUT },
+  examples: [
+    'fathom cluster set stale-after=2h lenient-parameters=true --data data',
+    'fathom cluster set \'retention={"raw":"30d"}\' --json',
+  ],
+  run: async ({ data, json }, { 'name=value': given }) => {
+    const settings = readAssignments(given);
+    const { position, before } = await onStore({ data }, (store) => store.changeSettings(settings));
+    const isChanged = (name: string) => !isSame(settings[name], before[name]);
+    if (json) {
+      const changed = Object.keys(settings).filter(isChanged);
+      const changes = changed.map((name) => [
+        name,
+        { from: before[name] ?? null, to: settings[name] },
+      ]);
+      printJson({ position, changed: Object.fromEntries(changes) as object });
+      return;
+    }
+    for (const [name, value] of Object.entries(settings)) {
+      const was = name in before ? settingText(before[name]) : 'not set';
+      const note = isChanged(name) ? `was ${was}` : 'as before';
+      printLine(`${name}=${settingText(value)}  ${note}`);
+    }
+    if (position === null) printNote('nothing was changed');
+    else printNote('restart the nodes one after the other: each then serves with the new settings');
+  },
+});
 
 export const trim = defineCommand({
   about:
@@ -114,10 +170,14 @@ export const leave = defineCommand({
   flags: { data: DATA, json: JSON_OUTPUT },
   examples: ['fathom cluster leave --data data', 'fathom cluster leave --data data --json'],
   run: async ({ data, json }) => {
-    const position = await onStore({ data }, (store) => store.leaveLog());
-    if (json) printJson({ position });
-    else if (position === null) printLine('the directory belonged to no cluster');
-    else printLine(`the directory was at position ${position}, and no longer follows a log`);
+    const left = await onStore({ data }, (store) => store.leaveLog());
+    if (json) printJson({ position: left?.position ?? null, settings: left?.settings ?? null });
+    else if (left === null) printLine('the directory belonged to no cluster');
+    else {
+      printLine(`the directory was at position ${left.position}, and no longer follows a log`);
+      printSettings(left.settings);
+      printNote('its server now serves with the settings of its configuration');
+    }
   },
 });
 
