@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RawClient, requestText } from '../support/raw-client.js';
@@ -8,6 +9,9 @@ const UPGRADE_TO_ANOTHER = requestText('GET /echo/a/of/b', {
   Connection: 'Upgrade',
   Upgrade: 'h2c',
 });
+
+const timers = (): number =>
+  process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
 
 describeEngines((engine) => {
   describe('clients that disconnect', () => {
@@ -234,11 +238,30 @@ describeEngines((engine) => {
     it.each(['GET', 'HEAD'])(
       'a flood of pipelined %s that nobody reads piles nothing up: it is cut off',
       async (method) => {
+        const timersBefore = timers();
         const client = await RawClient.connect(engine.server.port);
         client.socket.pause();
         const flood = requestText(`${method} /nowhere`).repeat(2000);
         await sendUntilClosed(client, flood);
         await eventually('the requests are forgotten', () => engine.server.live === 0);
+        await eventually('nothing watches their replies', () => timers() <= timersBefore);
+      },
+    );
+
+    it.runIf(engine.name === 'node')(
+      'pipelined in one packet: those behind the one that ends the connection are not parsed',
+      async () => {
+        let parsed = 0;
+        const count = (): void => void parsed++;
+        subscribe('http.server.request.start', count);
+        for (const flood of [requestText('GET /nowhere'), 'GET / HTTP/1.1\r\n\r\n']) {
+          const client = await RawClient.connect(engine.server.port);
+          client.send(flood.repeat(1200));
+          await client.closed;
+        }
+        unsubscribe('http.server.request.start', count);
+        // Two for the one without Host, and MAX_UNREAD_BYTES of replies.
+        expect(parsed).toBeLessThan(400);
       },
     );
 
