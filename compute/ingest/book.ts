@@ -1,6 +1,7 @@
 /** Order books as depth. */
 import type { LadderAccumulator } from './accumulator.js';
-import { type FaultLog, type Fields, isTuple, NOT_NEGATIVE, POSITIVE, readList } from './fields.js';
+import { type FaultLog, type Fields, NOT_NEGATIVE, POSITIVE } from './fields.js';
+import type { NumberList, NumberLists } from './number-lists.js';
 
 /**
  * Adds a `book` body (docs/definitions.md#order-book) to the ladder: a bid's `price * size` to the
@@ -12,10 +13,11 @@ export function addBook(
   body: Fields,
   path: string,
   faults: FaultLog,
+  lists: NumberLists,
 ): BestPrices {
   return {
-    bidUsd: addSide(into, into.supportUsd, body, 'bids', path, faults),
-    askUsd: addSide(into, into.resistanceUsd, body, 'asks', path, faults),
+    bidUsd: addSide(into, 'bids', lists.read(body, 'bids', path, faults), path, faults),
+    askUsd: addSide(into, 'asks', lists.read(body, 'asks', path, faults), path, faults),
   };
 }
 
@@ -27,26 +29,24 @@ export interface BestPrices {
 
 function addSide(
   into: LadderAccumulator,
-  column: Float64Array,
-  body: Fields,
   side: 'bids' | 'asks',
+  levels: NumberList | null,
   path: string,
   faults: FaultLog,
 ): number {
   let bestUsd = NaN;
-  const levels = readList(body, side, path, faults);
   if (levels === null) return bestUsd;
+  const { values, start, length } = levels;
   const isBid = side === 'bids';
-  for (let i = 0; i < levels.length; i++) {
-    const level = levels[i];
-    const problem = levelProblem(level);
-    if (problem !== null) {
-      faults.add(`${path}.${side}[${i}]`, problem);
+  const column = isBid ? into.supportUsd : into.resistanceUsd;
+  for (let i = 0, at = start; i < length; i++, at += 2) {
+    const priceUsd = values[at];
+    const size = values[at + 1];
+    if (!(POSITIVE.holds(priceUsd) && NOT_NEGATIVE.holds(size))) {
+      faults.add(`${path}.${side}[${i}]`, levelProblem(levels, i, priceUsd));
       continue;
     }
-    const priceUsd = (level as number[])[0];
-    const size = (level as number[])[1];
-    if (!(size > 0)) continue;
+    if (size === 0) continue;
     into.addLevel(column, priceUsd, priceUsd * size);
     const isWorse = isBid ? priceUsd <= bestUsd : priceUsd >= bestUsd;
     if (!isWorse) bestUsd = priceUsd;
@@ -54,11 +54,7 @@ function addSide(
   return bestUsd;
 }
 
-function levelProblem(level: unknown): string | null {
-  if (!isTuple(level, 2)) return 'must be [price_usd, size]';
-  const price = level[0];
-  const size = level[1];
-  if (typeof price !== 'number' || !POSITIVE.holds(price)) return 'price_usd must be a number > 0';
-  if (typeof size !== 'number' || !NOT_NEGATIVE.holds(size)) return 'size must be a number >= 0';
-  return null;
+function levelProblem({ broken }: NumberList, i: number, priceUsd: number): string {
+  if (broken?.has(i)) return 'must be [price_usd, size]';
+  return POSITIVE.holds(priceUsd) ? 'size must be a number >= 0' : 'price_usd must be a number > 0';
 }

@@ -6,13 +6,12 @@ import {
   type Fields,
   INTEGER,
   integerWithin,
-  isTuple,
   MAX_BIN_STEP_BP,
   NOT_NEGATIVE,
   POSITIVE,
-  readList,
   readNumber,
 } from './fields.js';
+import type { NumberList, NumberLists } from './number-lists.js';
 
 /** A pool of discrete bins; amounts in human units. */
 interface DlmmBody {
@@ -32,11 +31,16 @@ interface DlmmBody {
 const BIN_STEP = integerWithin(1, MAX_BIN_STEP_BP);
 
 /** Reads a `dlmm` body; null and faults if a field is wrong. */
-export function readDlmm(body: Fields, path: string, faults: FaultLog): DlmmBody | null {
+export function readDlmm(
+  body: Fields,
+  path: string,
+  faults: FaultLog,
+  lists: NumberLists,
+): DlmmBody | null {
   const before = faults.count;
   const binStepBp = readNumber(body, 'bin_step', BIN_STEP, path, faults);
   readNumber(body, 'active_id', INTEGER, path, faults);
-  const bins = readBins(body, path, faults);
+  const bins = readBins(lists.read(body, 'bins', path, faults), path, faults);
   const decimalsX = readNumber(body, 'decimals_x', DECIMALS, path, faults);
   const decimalsY = readNumber(body, 'decimals_y', DECIMALS, path, faults);
   const token = body.token;
@@ -47,39 +51,41 @@ export function readDlmm(body: Fields, path: string, faults: FaultLog): DlmmBody
 }
 
 function readBins(
-  body: Fields,
+  list: NumberList | null,
   path: string,
   faults: FaultLog,
 ): Pick<DlmmBody, 'ids' | 'amountX' | 'amountY'> | null {
-  const list = readList(body, 'bins', path, faults);
   if (list === null) return null;
-  const ids = new Float64Array(list.length);
-  const amountX = new Float64Array(list.length);
-  const amountY = new Float64Array(list.length);
+  const { values, start, length } = list;
+  const ids = new Float64Array(length);
+  const amountX = new Float64Array(length);
+  const amountY = new Float64Array(length);
   const seen = new Set<number>();
-  for (let i = 0; i < list.length; i++) {
-    const entry = list[i];
-    const problem = binProblem(entry, seen);
+  for (let i = 0, at = start; i < length; i++, at += 3) {
+    const problem = binProblem(list, i, seen);
     if (problem !== null) {
       faults.add(`${path}.bins[${i}]`, problem);
       continue;
     }
-    ids[i] = (entry as number[])[0];
-    amountX[i] = (entry as number[])[1];
-    amountY[i] = (entry as number[])[2];
+    ids[i] = values[at];
+    amountX[i] = values[at + 1];
+    amountY[i] = values[at + 2];
     seen.add(ids[i]);
   }
   return { ids, amountX, amountY };
 }
 
-function binProblem(entry: unknown, seen: ReadonlySet<number>): string | null {
-  if (!isTuple(entry, 3)) return 'must be [id, amount_x, amount_y]';
-  const id = entry[0];
-  const x = entry[1];
-  const y = entry[2];
-  if (typeof id !== 'number' || !INTEGER.holds(id)) return 'id must be an integer';
-  if (typeof x !== 'number' || !NOT_NEGATIVE.holds(x)) return 'amount_x must be a number >= 0';
-  if (typeof y !== 'number' || !NOT_NEGATIVE.holds(y)) return 'amount_y must be a number >= 0';
+function binProblem(
+  { values, start, broken }: NumberList,
+  i: number,
+  seen: ReadonlySet<number>,
+): string | null {
+  if (broken?.has(i)) return 'must be [id, amount_x, amount_y]';
+  const at = start + i * 3;
+  const id = values[at];
+  if (!INTEGER.holds(id)) return 'id must be an integer';
+  if (!NOT_NEGATIVE.holds(values[at + 1])) return 'amount_x must be a number >= 0';
+  if (!NOT_NEGATIVE.holds(values[at + 2])) return 'amount_y must be a number >= 0';
   return seen.has(id) ? `bin id ${id} occurs twice` : null;
 }
 

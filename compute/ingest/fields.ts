@@ -22,6 +22,7 @@ export const MAX_SOURCE_CHARS = 200;
 export const MAX_MARKET_NAME_CHARS = 200;
 /** Levels of one side of a book, ticks of a pool, bins of a pool, cells of a market. */
 export const MAX_LEVELS_PER_LIST = 1_000_000;
+export const LIST_EXPECTED = `must be a list of at most ${MAX_LEVELS_PER_LIST} entries`;
 export const MAX_DECIMALS = 36;
 /** Uniswap v3's TickMath.MAX_TICK; the lowest tick is its negative. */
 export const MAX_TICK = 887_272;
@@ -118,7 +119,7 @@ export function readList(
 ): readonly unknown[] | null {
   const value: unknown = fields[name];
   if (Array.isArray(value) && value.length <= MAX_LEVELS_PER_LIST) return value as unknown[];
-  faults.add(`${path}.${name}`, `must be a list of at most ${MAX_LEVELS_PER_LIST} entries`);
+  faults.add(`${path}.${name}`, LIST_EXPECTED);
   return null;
 }
 

@@ -2,6 +2,7 @@
 import { Buffer, isAscii } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import { type FaultLog, MAX_FAULTS } from './fields.js';
+import type { NumberLists, TextReader } from './number-lists.js';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -13,6 +14,7 @@ const TAB = 0x09;
  * end with `\n` or `\r\n`. A line that is not UTF-8 or not JSON is a fault of field `json`; the last one of MAX_FAULTS
  * ends the reading, since each costs as much as many good lines. A byte-order mark is allowed if `firstLine` is 1.
  * @param take also gets the line's index within `bytes`, from 0
+ * @param lists takes the lists of numbers of each value
  * @returns the number of lines that are not blank
  */
 export function eachJsonLine(
@@ -20,9 +22,12 @@ export function eachJsonLine(
   firstLine: number,
   faults: FaultLog,
   take: (value: unknown, index: number) => void,
+  lists?: NumberLists,
 ): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const textOf = textReader(buffer);
+  const decode = textReader(buffer);
+  const textOf: TextReader =
+    lists === undefined ? decode : (from, to) => lists.takeFrom(bytes, from, to, decode);
   let start = firstLine === 1 && hasMark(bytes) ? 3 : 0;
   let rows = 0;
   let broken = 0;
@@ -40,9 +45,6 @@ export function eachJsonLine(
   }
   return rows;
 }
-
-/** Decodes bytes from `start` to `end`. Throws if they are not UTF-8. */
-type TextReader = (start: number, end: number) => string;
 
 function textReader(bytes: Buffer): TextReader {
   // Twice as fast: ASCII needs no check and no widening.

@@ -14,6 +14,7 @@ import { type Fields, isFields, oneOf, readHead } from './fields.js';
 import { eachJsonLine } from './json-lines.js';
 import { plainSnapshotRow } from './nested-rows.js';
 import { type KeyedMarket, type MarketFieldNames, SUMMED_POOLS } from './market-fields.js';
+import { NumberLists } from './number-lists.js';
 
 /** Typical bytes of a cell as text: `[-12,3456.78,0],`. */
 const BYTES_PER_CELL = 16;
@@ -59,10 +60,11 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
   const { bytes, firstLine, basePrices } = input;
   const chunk = new ChunkBuilder(input.mode, Math.ceil(bytes.length / BYTES_PER_CELL));
   const binner = new SnapshotBinner(chunk);
-  chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, (given, index) => {
+  const take = (given: unknown, index: number): void => {
     const row = input.isTyped && isFields(given) ? plainSnapshotRow(given) : given;
     binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
-  });
+  };
+  chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, take, binner.lists);
   return chunk.finish();
 }
 
@@ -83,6 +85,8 @@ export function binSnapshotRows(
 
 /** Bins parsed `snapshots` rows into a chunk, one at a time. */
 class SnapshotBinner {
+  /** The lists of the row that add() gets. */
+  readonly lists = new NumberLists();
   private readonly ladder = new LadderAccumulator();
   private readonly poolsLadder = new LadderAccumulator();
 
@@ -106,7 +110,8 @@ class SnapshotBinner {
       head === null || run === null ? NaN : chunk.existingPrice(run, head.t, basePriceUsd);
     const given = head?.priceUsd ?? ANY_PRICE_USD;
     const priceUsd = Number.isNaN(existingPrice) ? given : existingPrice;
-    const reading = new RowReading(chunk, this.ladder, this.poolsLadder, run, priceUsd);
+    const { lists, ladder, poolsLadder } = this;
+    const reading = new RowReading(chunk, lists, ladder, poolsLadder, run, priceUsd);
     reading.readMarkets(row.markets);
     if (reading.hasCells && head !== null) chunk.checkCellsPrice(given, existingPrice);
     chunk.droppedLevels += reading.droppedLevels;
@@ -132,6 +137,7 @@ class RowReading {
 
   constructor(
     private readonly chunk: ChunkBuilder,
+    private readonly lists: NumberLists,
     private readonly ladder: LadderAccumulator,
     private readonly poolsLadder: LadderAccumulator,
     /** Null if the row's head is invalid: its markets are only checked. */
@@ -213,10 +219,11 @@ class RowReading {
 
   /** Adds any body except constant_product to the ladder. */
   private addBody(kind: Exclude<BodyKind, 'constant_product'>, market: Fields, path: string): void {
+    const { lists } = this;
     const { faults } = this.chunk;
     if (kind === 'cells') {
       this.hasCells = true;
-      addCells(this.ladder, market, path, faults);
+      addCells(this.ladder, market, path, faults, lists);
       return;
     }
     const body = market[kind];
@@ -227,7 +234,7 @@ class RowReading {
     }
     switch (kind) {
       case 'book':
-        this.warnOfBook(addBook(this.ladder, body, bodyPath, faults), market);
+        this.warnOfBook(addBook(this.ladder, body, bodyPath, faults, lists), market);
         return;
       case 'clmm': {
         const pool = readClmm(body, bodyPath, faults);
@@ -237,7 +244,7 @@ class RowReading {
         return;
       }
       case 'dlmm': {
-        const pool = readDlmm(body, bodyPath, faults);
+        const pool = readDlmm(body, bodyPath, faults, lists);
         if (pool !== null) addDlmm(this.ladder, pool);
         return;
       }

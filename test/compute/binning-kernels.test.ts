@@ -9,6 +9,7 @@ import { addClmm, readClmm } from '../../compute/ingest/clmm.js';
 import { addConstantProduct, readConstantProduct } from '../../compute/ingest/constant-product.js';
 import { addDlmm, readDlmm } from '../../compute/ingest/dlmm.js';
 import { FaultLog, type Fields } from '../../compute/ingest/fields.js';
+import { NumberLists } from '../../compute/ingest/number-lists.js';
 import { binOfPrice, MIN_BIN } from '../../compute/ladder.js';
 
 const positive = (min: number, max: number) =>
@@ -25,7 +26,9 @@ function ladderOf(priceUsd: number, fill: (into: LadderAccumulator, faults: Faul
 }
 
 const book = (priceUsd: number, body: object) =>
-  ladderOf(priceUsd, (into, faults) => addBook(into, body as Fields, 'book', faults));
+  ladderOf(priceUsd, (into, faults) =>
+    addBook(into, body as Fields, 'book', faults, new NumberLists()),
+  );
 const pools = (priceUsd: number, bodies: object[]) =>
   ladderOf(priceUsd, (into, faults) => {
     for (const body of bodies)
@@ -34,7 +37,9 @@ const pools = (priceUsd: number, bodies: object[]) =>
 const clmm = (priceUsd: number, body: object) =>
   ladderOf(priceUsd, (into, faults) => addClmm(into, readClmm(body as Fields, 'clmm', faults)!));
 const dlmm = (priceUsd: number, body: object) =>
-  ladderOf(priceUsd, (into, faults) => addDlmm(into, readDlmm(body as Fields, 'dlmm', faults)!));
+  ladderOf(priceUsd, (into, faults) =>
+    addDlmm(into, readDlmm(body as Fields, 'dlmm', faults, new NumberLists())!),
+  );
 
 const total = (column: ArrayLike<number>) => Array.from(column).reduce((a, b) => a + b, 0);
 
