@@ -14,7 +14,7 @@ import { Replacements } from './depth/replacements.js';
 import { nextRetentionStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling, Stage } from './depth/stage.js';
 import type { Database } from './duckdb/database.js';
-import { Lanes } from './duckdb/lanes.js';
+import { Mutex } from './lender.js';
 import type { Statements } from './duckdb/statements.js';
 import { RefusalError } from './errors.js';
 import { FlatCommit } from './flat-tables.js';
@@ -56,7 +56,7 @@ const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBloc
 
 /** Runs one transaction at a time. Readers see all of its changes at once. */
 export class Commits {
-  private readonly lane = new Lanes([null]);
+  private readonly mutex = new Mutex();
 
   constructor(
     private readonly database: Database,
@@ -137,12 +137,12 @@ export class Commits {
 
   /** Runs `body` while nothing is being committed. */
   exclusive<T>(body: () => Promise<T>): Promise<T> {
-    return this.lane.use(body);
+    return this.mutex.use(body);
   }
 
   /** Waits for the running transaction, and refuses waiting ones. */
   async close(): Promise<void> {
-    await this.lane.close();
+    await this.mutex.close();
   }
 }
 

@@ -1,7 +1,7 @@
 /** Pages from DuckDB's npm package, in the ways offered by its client. */
 // oxlint-disable-next-line no-restricted-imports
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { Lanes } from '../../storage/duckdb/lanes.js';
+import { Lender } from '../../storage/lender.js';
 import { textOfColumns, textOfObjects, textOfRows, type Prices } from './assembly.js';
 import { arrowOfChunks } from './duckdb-arrow.js';
 import { loadDuckdb, rowsOf } from './duckdb-tables.js';
@@ -27,11 +27,11 @@ type OnConnection = (
 export async function duckdbPages(folder: string, files: TableFiles): Promise<PageMakers> {
   const { version, connection: first, connect } = await loadDuckdb(folder, files);
   const more = Array.from({ length: CONNECTIONS - 1 }, connect);
-  const lanes = new Lanes([first, ...(await Promise.all(more))]);
+  const lender = new Lender([first, ...(await Promise.all(more))]);
   const wayOn =
     (make: OnConnection): MakePage =>
     (request) =>
-      lanes.use(async (connection) =>
+      lender.use(async (connection) =>
         make(connection, request, await pricesOf(connection, request)),
       );
   const ways: Record<Way, MakePage> = {

@@ -16,7 +16,7 @@ import { PoolUnavailableError, type Work } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
 import type { ReadFile } from '../../storage/file-cache.js';
 import { FRAGMENT_FILES, type FragmentFiles } from '../../storage/fragment-files.js';
-import { Lanes } from '../../storage/duckdb/lanes.js';
+import { Lender } from '../../storage/lender.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { FragmentsAdmission } from './fragments-admission.js';
@@ -79,7 +79,7 @@ export class Fragments {
   private readonly kept: LRUCache<string, Kept> | null;
   private readonly files: FragmentFiles | null;
   private readonly admission = new FragmentsAdmission();
-  private readonly reading = new Lanes(
+  private readonly reading = new Lender(
     Array.from({ length: PAGES_READ_AT_ONCE }, () => new ReadBuffers()),
   );
   /** By name: when fragments were last read from their file, as a count of files read. */

@@ -164,7 +164,7 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
    */
   async *streamChunks(sql: string, values?: readonly SqlValue[]): AsyncGenerator<ResultChunk> {
     const opened = this.usable();
-    const { lane: connection, giveBack } = await opened.streams.lend();
+    const { thing: connection, giveBack } = await opened.streams.lend();
     try {
       yield* connection.stream(sql, values);
     } catch (error) {
@@ -272,11 +272,11 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
 
   /** Runs `body`, which commits, as long as this process holds the store. */
   private async write<T>(
-    lanes: 'writer' | 'aside',
+    on: 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     try {
-      return await this.use(lanes, async (connection) => {
+      return await this.use(on, async (connection) => {
         this.checkFile();
         const result = await body(connection);
         // If the store was lost in the meantime, nothing may be acknowledged.
@@ -291,12 +291,12 @@ export class Database implements Pick<Statements, 'run' | 'rows' | 'values'> {
   }
 
   private async use<T>(
-    lanes: 'readers' | 'writer' | 'aside',
+    on: 'readers' | 'writer' | 'aside',
     body: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const opened = this.usable();
     try {
-      return await opened[lanes].use(body);
+      return await opened[on].use(body);
     } catch (error) {
       throw this.errorToThrow(error, opened);
     }

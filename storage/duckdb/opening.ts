@@ -10,7 +10,7 @@ import { client, walOf } from './client.js';
 import { Connection } from './connection.js';
 import type { RoomListener } from './disk-room.js';
 import { called, duckdbErrorIn } from './duckdb-error.js';
-import { Lanes } from './lanes.js';
+import { Lender } from '../lender.js';
 import { ROW_GROUP_ROWS } from './statements.js';
 
 /** Reading connections: fewer than libuv's four threads, some of which other work needs. */
@@ -44,12 +44,12 @@ export interface FaultListeners extends RoomListener {
 
 export interface Opened {
   instance: DuckDBInstance;
-  readers: Lanes<Connection>;
-  writer: Lanes<Connection>;
+  readers: Lender<Connection>;
+  writer: Lender<Connection>;
   /** For small writes during a long transaction. */
-  aside: Lanes<Connection>;
+  aside: Lender<Connection>;
   /** For results that are read while they are produced: a slow reader does not block other readers. */
-  streams: Lanes<Connection>;
+  streams: Lender<Connection>;
   /** Why DuckDB rejected the WAL, which is set aside then; null if it did not. */
   rejectedWal: string | null;
   /** The database has failed: DuckDB refuses all work until the file is opened again. */
@@ -177,8 +177,8 @@ async function opened(
 export async function closeOpened(opened: Opened): Promise<void> {
   if (opened.closed) return;
   opened.closed = true;
-  for (const lanes of [opened.readers, opened.writer, opened.aside, opened.streams]) {
-    for (const connection of await lanes.close()) connection.close();
+  for (const lender of [opened.readers, opened.writer, opened.aside, opened.streams]) {
+    for (const connection of await lender.close()) connection.close();
   }
   opened.instance.closeSync();
 }
@@ -267,10 +267,10 @@ async function connected(instance: DuckDBInstance): Promise<Omit<Opened, 'reject
     for (let i = 0; i < READERS; i++) readers.push(await connect());
     return {
       instance,
-      readers: new Lanes(readers),
-      writer: new Lanes([await connect()]),
-      aside: new Lanes([await connect()]),
-      streams: new Lanes([await connect()]),
+      readers: new Lender(readers),
+      writer: new Lender([await connect()]),
+      aside: new Lender([await connect()]),
+      streams: new Lender([await connect()]),
       invalidated: false,
       closed: false,
     };

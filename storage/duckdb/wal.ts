@@ -4,7 +4,7 @@ import { DamagedDataError, DiskFullError } from '../errors.js';
 import { walOf } from './client.js';
 import { DiskRoom, type RoomListener } from './disk-room.js';
 import { DuckDBError } from './duckdb-error.js';
-import { Lanes } from './lanes.js';
+import { Mutex } from '../lender.js';
 import type { DatabaseOptions } from './opening.js';
 
 const MIB = 1024 * 1024;
@@ -26,7 +26,7 @@ export class Wal {
   private readonly name: string;
   /** A checkpoint has met a damaged block of the database. */
   private isDamaged = false;
-  private readonly holds = new Lanes([null]);
+  private readonly holds = new Mutex();
   private readonly longBytes: number;
 
   /**
@@ -76,7 +76,7 @@ export class Wal {
   async shorten(): Promise<void> {
     const walBytes = await this.room.walBytes();
     const isLong = walBytes >= this.longBytes || this.entryBytes() >= MAX_ENTRY_BYTES;
-    if (walBytes < MAX_WAL_BYTES && (this.holds.allInUse || !isLong)) return;
+    if (walBytes < MAX_WAL_BYTES && (this.holds.allLent || !isLong)) return;
     if (this.isDamaged) {
       if (walBytes < MAX_WAL_BYTES) return;
       throw new DamagedDataError(

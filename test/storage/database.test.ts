@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../storage/duckdb/connection.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { Database, MAX_REOPENINGS } from '../../storage/duckdb/database.js';
-import { Lanes, MAX_WAITING } from '../../storage/duckdb/lanes.js';
+import { MAX_WAITING, Mutex } from '../../storage/lender.js';
 import {
   DamagedDataError,
   DiskFullError,
@@ -344,11 +344,11 @@ it.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('%s of the system means a full disk', (co
   expect(isDiskFull(Object.assign(new Error(code), { code: 'EIO' }))).toBe(false);
 });
 
-it('Lanes refuse callers if too many already wait', async () => {
-  const lanes = new Lanes([null]);
-  const held = await lanes.lend();
-  const waiting = Array.from({ length: MAX_WAITING }, () => lanes.use(() => Promise.resolve(1)));
-  await expect(lanes.lend()).rejects.toBeInstanceOf(StoreUnavailableError);
+it('a mutex refuses callers if too many already wait', async () => {
+  const mutex = new Mutex();
+  const held = await mutex.lend();
+  const waiting = Array.from({ length: MAX_WAITING }, () => mutex.use(() => Promise.resolve(1)));
+  await expect(mutex.lend()).rejects.toBeInstanceOf(StoreUnavailableError);
   held.giveBack();
   expect(await Promise.all(waiting)).toHaveLength(MAX_WAITING);
 });
