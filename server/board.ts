@@ -1,6 +1,6 @@
 /** A board: a value computed from much data, kept in memory, and rebuilt in the background when its data change. */
 import { isDamage } from '../compute/damage.js';
-import { Follower } from './follower.js';
+import { Updater } from './updater.js';
 import type { Log } from './log.js';
 
 const TICK_MS = 500;
@@ -33,7 +33,7 @@ export class Board<T extends object> {
   /** The first build failed, and will fail until damaged data are replaced. */
   private lacksData = false;
   private waiting: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = [];
-  private readonly follower: Follower<'value'>;
+  private readonly updater: Updater<'value'>;
   private closed = false;
   private ticking: NodeJS.Timeout | undefined;
   private readonly buildListeners: (() => void)[] = [];
@@ -41,8 +41,8 @@ export class Board<T extends object> {
   constructor(private readonly options: BoardOptions<T>) {
     const { failure, log, maxPauseMs, retryAfterMs } = options;
     const work = () => this.build();
-    this.follower = new Follower({ work, failure, log, paced: true, maxPauseMs, retryAfterMs });
-    this.follower.start();
+    this.updater = new Updater({ work, failure, log, paced: true, maxPauseMs, retryAfterMs });
+    this.updater.start();
   }
 
   /** Whether there is a value, or damaged data prevent one. */
@@ -70,7 +70,7 @@ export class Board<T extends object> {
 
   /** Requests a build in the background, from the data known after this call. */
   request(): void {
-    this.follower.touch(['value']);
+    this.updater.touch(['value']);
   }
 
   /** From now on, rebuilds the value when the passing of time makes it out of date. */
@@ -85,14 +85,14 @@ export class Board<T extends object> {
 
   /** Resolves when every requested build is done or has failed once. */
   settled(): Promise<void> {
-    return this.follower.settled();
+    return this.updater.settled();
   }
 
   /** Stops building, and waits for the current build. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.ticking);
-    await this.follower.close();
+    await this.updater.close();
     this.refuse(new Error('closed before it was built'));
   }
 

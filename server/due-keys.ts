@@ -1,4 +1,4 @@
-/** Keys that wait for a follower: up to one for each token. */
+/** Keys that wait for an updater: up to one for each token. */
 import { LargeMap } from '../compute/large-map.js';
 
 /** Taken keys are removed from the queue once there are this many, and at least as many as the others. */

@@ -5,7 +5,7 @@ import type { HolderFlow } from '../../compute/holders/flow.js';
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { HolderSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
-import { Follower } from '../follower.js';
+import { Updater } from '../updater.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 
@@ -50,12 +50,12 @@ export class HolderFlows {
   private readonly kept: LRUCache<string, KeptFlow>;
   private readonly jobs = new Map<string, Job>();
   /** Recomputes stale flows one by one, so that requests do not wait behind them. */
-  private readonly follower: Follower<string>;
+  private readonly updater: Updater<string>;
 
   constructor(private readonly options: HolderFlowsOptions) {
     const { maxKeptBytes = DEFAULT_SHARES.holders / 2 } = options;
     this.kept = new LRUCache({ max: Math.ceil(maxKeptBytes / FLOW_BYTES) });
-    this.follower = new Follower({
+    this.updater = new Updater({
       work: async ([tokenAddress]) => {
         if (this.kept.peek(tokenAddress)?.stale) await this.work(tokenAddress);
       },
@@ -65,7 +65,7 @@ export class HolderFlows {
       // It stays stale, and the next request tries again.
       retryAfterMs: null,
     });
-    this.follower.start();
+    this.updater.start();
   }
 
   /** Number of kept flows. */
@@ -93,19 +93,19 @@ export class HolderFlows {
       const kept = this.kept.peek(tokenAddress);
       if (kept === undefined) continue;
       kept.stale = true;
-      if (kept.requestedMs >= recentMs) this.follower.touch([tokenAddress]);
+      if (kept.requestedMs >= recentMs) this.updater.touch([tokenAddress]);
       else this.kept.delete(tokenAddress);
     }
   }
 
   /** Resolves when stale flows are recomputed. */
   settled(): Promise<void> {
-    return this.follower.settled();
+    return this.updater.settled();
   }
 
   /** Stops following changes, and waits for the current work. */
   async close(): Promise<void> {
-    await this.follower.close();
+    await this.updater.close();
     await Promise.allSettled(Array.from(this.jobs.values(), ({ result }) => result));
   }
 

@@ -7,7 +7,7 @@ import { DAY_S } from '../../compute/time.js';
 import { Turns } from '../../storage/turns.js';
 import type { Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
-import type { UpdateStep } from './depth-follower.js';
+import type { UpdateStep } from './depth-steps.js';
 
 /** How long messages are sent before the event loop gets a turn. */
 const TURN_MS = 1.5;

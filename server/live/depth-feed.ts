@@ -17,7 +17,7 @@ import type { Clock } from '../clock.js';
 import { locate, startOfPlan } from '../replay/page-plan.js';
 import type { SegmentColumns } from '../replay/segment-columns.js';
 import type { Progress } from './cursor.js';
-import { nextStep, type Step, type UpdateStep } from './depth-follower.js';
+import { nextStep, type Step, type UpdateStep } from './depth-steps.js';
 import { withColumns } from './message-columns.js';
 import type { LiveFormat } from './protocol.js';
 

@@ -12,7 +12,7 @@ import { ApiError, replayBusy } from '../http/errors.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
 import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
-import type { UpdateStep } from './depth-follower.js';
+import type { UpdateStep } from './depth-steps.js';
 import { PageMeter } from './account.js';
 import { type Beginning, clampedTime, isInReach } from './parameters.js';
 import { encodeError, encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';

@@ -6,7 +6,7 @@ import type { BaseTokenRanges } from '../../compute/lp/pool-range.js';
 import type { HourPrices } from '../../compute/lp/price-range.js';
 import type { Clock } from '../clock.js';
 import { Turns } from '../../storage/turns.js';
-import { Follower } from '../follower.js';
+import { Updater } from '../updater.js';
 import {
   readTokenDepth,
   type RangeRequest,
@@ -45,13 +45,13 @@ export class RangeBook {
   private readonly lacking = new Set<string>();
   private waiting: (() => void)[] = [];
   /** Paced: a token whose depth keeps changing gets a bounded share of the time. */
-  private readonly follower: Follower<string>;
+  private readonly updater: Updater<string>;
   /** When the next token may be read, `performance.now()`. */
   private restUntilMs = 0;
   private closed = false;
 
   constructor(private readonly options: RangeBookOptions) {
-    this.follower = new Follower({
+    this.updater = new Updater({
       work: ([address]) => this.follow(address),
       failure: "a token's ranges could not be read",
       keyField: 'address',
@@ -59,7 +59,7 @@ export class RangeBook {
       paced: true,
       retryAfterMs: RETRY_AFTER_MS,
     });
-    this.follower.start();
+    this.updater.start();
   }
 
   /**
@@ -86,7 +86,7 @@ export class RangeBook {
 
   /** Rereads tokens whose depth has changed. */
   touch(addresses: readonly string[]): void {
-    this.follower.touch(addresses.filter((address) => this.wanted.has(address)));
+    this.updater.touch(addresses.filter((address) => this.wanted.has(address)));
   }
 
   /** Whether a token's last read was before a snapshot of `t` became visible. */
@@ -97,7 +97,7 @@ export class RangeBook {
 
   /** Whether a token is about to be read. */
   isNext(address: string): boolean {
-    const { due } = this.follower;
+    const { due } = this.updater;
     return due.size <= NEXT_TOKENS && due.has(address);
   }
 
@@ -137,14 +137,14 @@ export class RangeBook {
 
   /** Resolves when every touched token is read or has failed once. */
   settled(): Promise<void> {
-    return this.follower.settled();
+    return this.updater.settled();
   }
 
   /** Stops reading, and waits for the current read. */
   async close(): Promise<void> {
     this.closed = true;
     this.wake();
-    await this.follower.close();
+    await this.updater.close();
   }
 
   private async want(
@@ -175,14 +175,14 @@ export class RangeBook {
     this.wanted.set(address, wanted);
     if (!this.lacks(address)) return;
     this.lacking.add(address);
-    this.follower.touchNow([address]);
+    this.updater.touchNow([address]);
   }
 
   private forget(address: string): void {
     this.wanted.delete(address);
     this.known.delete(address);
     this.lacking.delete(address);
-    this.follower.forget(address);
+    this.updater.forget(address);
   }
 
   private lacks(address: string): boolean {
@@ -214,7 +214,7 @@ export class RangeBook {
     }
     if (wasLacking || this.lacking.has(address)) return null;
     const tookMs = performance.now() - startMs;
-    const { due } = this.follower;
+    const { due } = this.updater;
     const hasNext = due.size > (due.has(address) ? 1 : 0);
     this.restUntilMs = hasNext ? performance.now() + REST_FACTOR * tookMs : 0;
     return tookMs;
@@ -233,7 +233,7 @@ export class RangeBook {
     const found = await readTokenDepth(this.options, request);
     if (!this.wanted.has(address)) return;
     this.known.set(address, found);
-    if (this.lacks(address)) this.follower.touchNow([address]);
+    if (this.lacks(address)) this.updater.touchNow([address]);
     else this.lacking.delete(address);
     this.options.onChange(request);
   }

@@ -13,7 +13,7 @@ import {
   type LimitOrder,
 } from '../../compute/orders/limit-orders.js';
 import type { ActiveOrders } from '../../storage/contract.js';
-import { Follower } from '../follower.js';
+import { Updater } from '../updater.js';
 import type { Log } from '../log.js';
 import { sortInTurns, Turns } from '../../storage/turns.js';
 
@@ -27,7 +27,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   onChange: (tokenAddresses: readonly string[]) => void = () => undefined;
   /** Why some orders could not be read; null: all were read. */
   private damage: Error | null = null;
-  private readonly follower: Follower<string>;
+  private readonly updater: Updater<string>;
 
   /**
    * @param kind names the orders for the log
@@ -39,7 +39,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     private readonly log: Log,
     private readonly keep: (orders: readonly Order[], turns: Turns) => Promise<Kept>,
   ) {
-    this.follower = new Follower({
+    this.updater = new Updater({
       work: (addresses) => this.read(addresses),
       failure: `${kind} could not be read`,
       keyField: 'token_address',
@@ -65,7 +65,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
 
   /** Rereads the tokens' orders, soon and in the background. */
   touch(tokenAddresses: readonly string[]): void {
-    this.follower.touch(tokenAddresses);
+    this.updater.touch(tokenAddresses);
   }
 
   /** Reads all active orders, then follows the store. Call `touch` for commits from before the start. */
@@ -87,17 +87,17 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
       await turns.take();
     }
     this.onChange([...lists.keys()]);
-    this.follower.start();
+    this.updater.start();
   }
 
   /** Resolves when the orders of every touched token are read, or have failed once. */
   settled(): Promise<void> {
-    return this.follower.settled();
+    return this.updater.settled();
   }
 
   /** Stops following the store, and waits for the current work. */
   close(): Promise<void> {
-    return this.follower.close();
+    return this.updater.close();
   }
 
   private async read(addresses: readonly string[]): Promise<void> {

@@ -17,7 +17,7 @@ import { LargeMap } from '../../compute/large-map.js';
 import { Trouble } from '../../storage/trouble.js';
 import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
-import { Follower } from '../follower.js';
+import { Updater } from '../updater.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import type { Log } from '../log.js';
 import {
@@ -59,7 +59,7 @@ export class LiveTokens {
   readonly held: HeldDepth;
   private readonly alarms = new Alarms();
   private readonly loader: DepthLoader;
-  private readonly follower: Follower<number>;
+  private readonly updater: Updater<number>;
   /** Current reads of tokens that are not held. */
   private readonly reading = new Map<number, Promise<HeldToken>>();
   private readonly loadListeners: LoadListener[] = [];
@@ -77,7 +77,7 @@ export class LiveTokens {
     this.loader = new DepthLoader(options.source, options.pool, this.held, (tokenId) =>
       this.knownNewest(tokenId),
     );
-    this.follower = new Follower({
+    this.updater = new Updater({
       work: async (tokenIds) => {
         await this.loadTokens(tokenIds);
         this.logStaleness();
@@ -108,7 +108,7 @@ export class LiveTokens {
         try {
           await this.loadTokens(batch, snapshots);
         } catch {
-          // The follower retries them one by one, and logs failures.
+          // The updater retries them one by one, and logs failures.
           this.touch(batch);
           hasFailed = true;
         }
@@ -117,13 +117,13 @@ export class LiveTokens {
     // The loads share one iterator: each takes the next batch when it finishes one.
     await Promise.all(Array.from({ length: LOADS_AT_START }, load));
     this.logStaleness();
-    this.follower.start();
-    if (hasFailed) await this.follower.settled();
+    this.updater.start();
+    if (hasFailed) await this.updater.settled();
   }
 
   /** Reloads the tokens of a commit, soon and in the background. */
   touch(tokenIds: Iterable<number>): void {
-    this.follower.touch(tokenIds);
+    this.updater.touch(tokenIds);
   }
 
   /** Reloads tokens that change because time has passed. */
@@ -233,18 +233,18 @@ export class LiveTokens {
 
   /** Resolves when every touched token is loaded or has failed once. */
   settled(): Promise<void> {
-    return this.follower.settled();
+    return this.updater.settled();
   }
 
   /** Stops following the store, and waits for the current work. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.ticking !== null) clearInterval(this.ticking);
-    await this.follower.close();
+    await this.updater.close();
   }
 
   private async afterLoading({ tokenId, address }: TokenRecord): Promise<LiveToken> {
-    const loading = this.follower.first(tokenId);
+    const loading = this.updater.first(tokenId);
     await withDeadline(loading, MAX_LOAD_WAIT_MS, `loading ${address}`).catch(() => undefined);
     const token = this.readable(address);
     // Why it could not be loaded is in the log.

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
 import type { Progress } from '../../server/live/cursor.js';
 import { DepthFeed } from '../../server/live/depth-feed.js';
-import { nextStep } from '../../server/live/depth-follower.js';
+import { nextStep } from '../../server/live/depth-steps.js';
 import { viewOf } from '../../server/replay/parameters.js';
 import { SegmentColumns } from '../../server/replay/segment-columns.js';
 import type { DepthView } from '../../storage/contract.js';

@@ -1,4 +1,4 @@
-/** Background work that follows changes of keys. */
+/** Background work that brings up to date what depends on changed keys. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDamage } from '../compute/damage.js';
 import { pushTo } from '../compute/collections.js';
@@ -21,10 +21,10 @@ const RETRY_AFTER_MS = 5_000;
 /** Batches between two checks of the clock, for work that never awaits. */
 const BATCHES_PER_CHECK = 4;
 
-export interface FollowerOptions<K> {
+export interface UpdaterOptions<K> {
   /**
    * Works on changed keys. It may resolve to its cost in milliseconds, which sets the rest of a
-   * paced key; undefined: the time it took; null: no cost. The follower retries a failed batch key
+   * paced key; undefined: the time it took; null: no cost. The updater retries a failed batch key
    * by key, so that one bad key does not hold up the others.
    */
   work: (keys: readonly K[]) => Promise<number | null | void>;
@@ -43,7 +43,7 @@ export interface FollowerOptions<K> {
 }
 
 /** Works on keys in the order of their changes, one batch at a time. */
-export class Follower<K extends string | number> {
+export class Updater<K extends string | number> {
   private readonly dueKeys = new DueKeys<K>();
   /** Changed keys that rest, and the timers that end their rest. */
   private readonly resting = new Map<K, NodeJS.Timeout>();
@@ -58,7 +58,7 @@ export class Follower<K extends string | number> {
   private started = false;
   private closed = false;
 
-  constructor(private readonly options: FollowerOptions<K>) {}
+  constructor(private readonly options: UpdaterOptions<K>) {}
 
   /** Starts with the keys touched so far. */
   start(): void {

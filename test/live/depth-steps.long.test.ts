@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Cursors, type Progress } from '../../server/live/cursor.js';
-import { nextStep } from '../../server/live/depth-follower.js';
+import { nextStep } from '../../server/live/depth-steps.js';
 import type { PagePlan } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
 import {

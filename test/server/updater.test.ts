@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DamageError } from '../../compute/damage.js';
 import { Board } from '../../server/board.js';
-import { Follower, type FollowerOptions } from '../../server/follower.js';
+import { Updater, type UpdaterOptions } from '../../server/updater.js';
 import { logInto } from '../support/log.js';
 
 const logged: string[] = [];
@@ -14,11 +14,11 @@ afterEach(() => vi.useRealTimers());
 const log = logInto(logged);
 const passMs = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe('a follower', () => {
-  /** A follower, and the batches it has worked on. */
-  function followerOf(options: Partial<FollowerOptions<string>> = {}) {
+describe('an updater', () => {
+  /** An updater, and the batches it has worked on. */
+  function updaterOf(options: Partial<UpdaterOptions<string>> = {}) {
     const batches: string[][] = [];
-    const follower = new Follower<string>({
+    const updater = new Updater<string>({
       failure: 'keys failed',
       keyField: 'key',
       log,
@@ -29,38 +29,38 @@ describe('a follower', () => {
         return options.work?.(keys);
       },
     });
-    follower.start();
-    return { follower, batches };
+    updater.start();
+    return { updater, batches };
   }
 
   it('works on changed keys in order, in batches, and outside the call', async () => {
-    const { follower, batches } = followerOf();
-    follower.touch(['b', 'a', 'b', 'c']);
+    const { updater, batches } = updaterOf();
+    updater.touch(['b', 'a', 'b', 'c']);
     expect(batches).toEqual([]);
-    expect([...follower.due]).toEqual(['b', 'a', 'c']);
-    await follower.settled();
+    expect([...updater.due]).toEqual(['b', 'a', 'c']);
+    await updater.settled();
     expect(batches).toEqual([['b', 'a'], ['c']]);
   });
 
   it('begins after what else a commit causes at once', async () => {
     const done: string[] = [];
-    const { follower } = followerOf({ work: () => Promise.resolve(void done.push('work')) });
-    follower.touch(['a']);
+    const { updater } = updaterOf({ work: () => Promise.resolve(void done.push('work')) });
+    updater.touch(['a']);
     // As live messages: steps that follow one another without a turn of the event loop.
     for (let step = 0; step < 100; step++) await Promise.resolve();
     done.push('messages');
-    await follower.settled();
+    await updater.settled();
     expect(done).toEqual(['messages', 'work']);
   });
 
   it('does not search all finished keys for the next one', async () => {
     const work = () => Promise.resolve();
     const cpuOf = async (keys: number): Promise<number> => {
-      const follower = new Follower<number>({ work, failure: '', log, batchKeys: 16 });
-      follower.touch(Array.from({ length: keys }, (_, i) => i));
+      const updater = new Updater<number>({ work, failure: '', log, batchKeys: 16 });
+      updater.touch(Array.from({ length: keys }, (_, i) => i));
       const before = process.cpuUsage();
-      follower.start();
-      await follower.settled();
+      updater.start();
+      await updater.settled();
       return process.cpuUsage(before).user;
     };
     // Ten times as many keys take ten times as long; a hundred times if each batch walks over the earlier ones.
@@ -71,38 +71,38 @@ describe('a follower', () => {
   it('waits until it is started', async () => {
     const batches: string[][] = [];
     const work = (keys: readonly string[]) => Promise.resolve(void batches.push([...keys]));
-    const follower = new Follower<string>({ work, failure: 'keys failed', log });
-    follower.touch(['a']);
-    await follower.settled();
+    const updater = new Updater<string>({ work, failure: 'keys failed', log });
+    updater.touch(['a']);
+    await updater.settled();
     expect(batches).toEqual([]);
-    follower.start();
-    await follower.settled();
+    updater.start();
+    await updater.settled();
     expect(batches).toEqual([['a']]);
   });
 
   it('works again on a key that changes during its work', async () => {
-    const { follower, batches } = followerOf({
+    const { updater, batches } = updaterOf({
       work: () => {
-        if (batches.length === 1) follower.touch(['a']);
+        if (batches.length === 1) updater.touch(['a']);
         return Promise.resolve();
       },
     });
-    follower.touch(['a']);
-    await follower.settled();
+    updater.touch(['a']);
+    await updater.settled();
     expect(batches).toEqual([['a'], ['a']]);
   });
 
   it('works on a failed batch key by key, logs one line, and tries the failed keys again', async () => {
     let isBroken = true;
-    const { follower, batches } = followerOf({
+    const { updater, batches } = updaterOf({
       batchKeys: 4,
       work: (keys) => {
         const fails = isBroken && keys.some((key) => key > 'b');
         return fails ? Promise.reject(new Error('no such key')) : Promise.resolve();
       },
     });
-    follower.touch(['a', 'b', 'c', 'd']);
-    await follower.settled();
+    updater.touch(['a', 'b', 'c', 'd']);
+    await updater.settled();
     expect(batches.splice(0)).toEqual([['a', 'b', 'c', 'd'], ['a'], ['b'], ['c'], ['d']]);
     expect(logged).toHaveLength(1);
     expect(logged[0]).toContain('"key":"c","failed":2');
@@ -120,7 +120,7 @@ describe('a follower', () => {
     let others = 0;
     let isDone = false;
     const keys = Array.from({ length: 100 }, (_, i) => String(i));
-    const { follower } = followerOf({
+    const { updater } = updaterOf({
       batchKeys: 1,
       work: () => {
         const untilMs = performance.now() + 1;
@@ -133,18 +133,18 @@ describe('a follower', () => {
       if (!isDone) setImmediate(look);
     };
     setImmediate(look);
-    follower.touch(keys);
-    await follower.settled();
+    updater.touch(keys);
+    await updater.settled();
     isDone = true;
     expect(others).toBeGreaterThanOrEqual(5);
   });
 
   it('does not retry a failed key if it must not', async () => {
-    const { follower, batches } = followerOf({
+    const { updater, batches } = updaterOf({
       retryAfterMs: null,
       work: () => Promise.reject(new Error('no')),
     });
-    follower.touch(['a']);
+    updater.touch(['a']);
     await passMs(60_000);
     expect(batches).toEqual([['a']]);
     expect(logged).toHaveLength(1);
@@ -152,44 +152,44 @@ describe('a follower', () => {
 
   it('paces each key separately, but not urgent, free or new work', async () => {
     const free = [true, true];
-    const { follower, batches } = followerOf({
+    const { updater, batches } = updaterOf({
       batchKeys: 1,
       paced: true,
       work: () => Promise.resolve(free.shift() ? null : 50),
     });
     for (let i = 0; i < 5; i++) {
-      follower.touch(['a']);
+      updater.touch(['a']);
       await passMs(0);
     }
     expect(batches).toHaveLength(5);
-    follower.touch(['a', 'b']);
+    updater.touch(['a', 'b']);
     await passMs(499);
     expect(batches.slice(5)).toEqual([['b']]);
     await passMs(1);
     expect(batches.slice(6)).toEqual([['a']]);
-    follower.touch(['a']);
+    updater.touch(['a']);
     await passMs(0);
     expect(batches).toHaveLength(7);
-    follower.touchNow(['a']);
+    updater.touchNow(['a']);
     await passMs(0);
     expect(batches).toHaveLength(8);
-    follower.forget('a');
-    follower.touch(['a']);
+    updater.forget('a');
+    updater.touch(['a']);
     await passMs(0);
     expect(batches).toHaveLength(9);
   });
 
   it('ends with the work in progress', async () => {
     let end = () => {};
-    const { follower, batches } = followerOf({
+    const { updater, batches } = updaterOf({
       batchKeys: 1,
       work: () => new Promise((resolve) => (end = resolve)),
     });
-    follower.touch(['a', 'b']);
+    updater.touch(['a', 'b']);
     await passMs(0);
     let isClosed = false;
-    const closing = follower.close().then(() => (isClosed = true));
-    follower.touch(['c']);
+    const closing = updater.close().then(() => (isClosed = true));
+    updater.touch(['c']);
     await passMs(10);
     expect(isClosed).toBe(false);
     end();
