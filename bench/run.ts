@@ -35,7 +35,7 @@ const FULL: Pace = {
   clients: [1, 8],
   httpMs: 1300,
   warmReplies: 256,
-  columnPages: 16,
+  blockPages: 16,
 };
 const SMOKE: Pace = {
   smoke: true,
@@ -46,7 +46,7 @@ const SMOKE: Pace = {
   clients: [1, 2],
   httpMs: 5,
   warmReplies: 4,
-  columnPages: 2,
+  blockPages: 2,
 };
 
 /** The results so far. */

@@ -6,8 +6,6 @@ import { availableParallelism } from 'node:os';
 import { recordOf } from '../compute/collections.js';
 
 export const MIB = 2 ** 20;
-/** The columns are in one ArrayBuffer. */
-export const MAX_COLUMNS_MIB = 2 ** 12;
 export const DEFAULT_MEMORY_MIB = 2048;
 /** Node, its libraries and DuckDB's, and the event loop's heap while the store is small. */
 export const PROCESS_MIB = 240;
@@ -22,8 +20,8 @@ export const SHARES = {
   database: { leastMib: 128, percent: 30 },
   /** Fragments of pages. */
   fragments: { leastMib: 8, percent: 15 },
-  /** Decoded columns of segments, which the threads share. */
-  columns: { leastMib: 8, percent: 8 },
+  /** Blocks of segments that pages used. */
+  blocks: { leastMib: 8, percent: 8 },
   /** Replies that clients have yet to take. */
   replies: { leastMib: 24, percent: 10 },
   /** Live messages: those that clients have yet to take, and those that are kept for further clients. */
@@ -77,8 +75,7 @@ export function divideMemory(
   const bytesOf = (name: ShareName): number => {
     const { leastMib, percent } = SHARES[name];
     if (given[name] !== undefined) return given[name];
-    const mib = leastMib + (left * percent) / percents;
-    return Math.floor(MIB * (name === 'columns' ? Math.min(mib, MAX_COLUMNS_MIB) : mib));
+    return Math.floor(MIB * (leastMib + (left * percent) / percents));
   };
   return recordOf(NAMES, bytesOf);
 }

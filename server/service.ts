@@ -30,7 +30,7 @@ import { Metrics } from './operations/metrics.js';
 import type { Checks } from './operations/operations.js';
 import { FragmentFiller } from './replay/fragment-filler.js';
 import { Fragments } from './replay/fragments.js';
-import { SegmentColumns } from './replay/segment-columns.js';
+import { SegmentBlocks } from './replay/segment-blocks.js';
 import { startRetention } from './retention.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
@@ -139,7 +139,7 @@ export async function startService(
     prioritizeEventLoop();
     const limiter = new Limiter({ usage: store.usage, plans });
     const engine = await loadEngine(options.engine, log);
-    const columns = new SegmentColumns(depth, memory.columns);
+    const blocks = new SegmentBlocks(depth, memory.blocks);
     const reading = { evmChainId, lenientParameters: options.lenientParameters };
     const handlers = handlersOf({
       depth,
@@ -151,7 +151,7 @@ export async function startService(
       log,
       quotes,
       native,
-      columns,
+      blocks,
       queue: store.queue,
       keptReplyBytes: memory.keptReplies,
       isDelayed: ({ tier }) => plans[tier]?.delayedDepth === true,
@@ -159,7 +159,7 @@ export async function startService(
     });
     hub = new LiveHub({
       depth,
-      columns,
+      blocks,
       pool,
       clock,
       log,

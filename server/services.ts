@@ -11,7 +11,7 @@ import type { LpTools } from './lp/lp-tools.js';
 import type { PageSource } from './operations/metrics.js';
 import type { LiveOrders } from './orders/live-orders.js';
 import type { Fragments } from './replay/fragments.js';
-import type { SegmentColumns } from './replay/segment-columns.js';
+import type { SegmentBlocks } from './replay/segment-blocks.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
 /** The currency besides USD in which depth is available. */
@@ -25,7 +25,7 @@ export interface NativeCurrency {
 export interface GivenServices {
   depth: DepthSource;
   /** The segments of pages. */
-  columns: SegmentColumns;
+  blocks: SegmentBlocks;
   pool: ComputePool;
   clock: Clock;
   log: Log;

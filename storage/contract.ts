@@ -129,15 +129,10 @@ export interface DepthSource {
   history(tokenId: number, nowS: number): Promise<StoredHistory>;
   /**
    * The segments' LZ4 blocks in the order of `ids`, each in a separate ArrayBuffer.
-   * @throws SegmentGoneError
+   * @throws SegmentGoneError; DamageError if a checksum does not match
    */
   readSegments(ids: readonly number[]): Promise<Uint8Array[]>;
-  /**
-   * Reads the blocks as readSegments() does, for callers that check their checksums in another thread.
-   * @throws SegmentGoneError
-   */
-  readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]>;
-  /** Samples by segment id, unchecked like the blocks; segments without a sample are missing. */
+  /** Samples by segment id, unchecked; segments without a sample are missing. */
   readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>>;
 }
 

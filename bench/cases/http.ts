@@ -23,13 +23,13 @@ interface HttpCase {
   status: number;
   clients: number;
   /** What warm pages, of a few tokens, are made from; null: cold pages of all tokens. */
-  warm: 'fragments' | 'columns' | null;
+  warm: 'fragments' | 'blocks' | null;
 }
 
 /** Flags of a server that keeps no fragments. */
 export const NO_FRAGMENTS = ['--fragments-memory-mib', '0'];
-/** Flags of a server that keeps no columns either. */
-export const COLD = [...NO_FRAGMENTS, '--columns-memory-mib', '0'];
+/** Flags of a server that keeps no blocks either. */
+export const COLD = [...NO_FRAGMENTS, '--blocks-memory-mib', '0'];
 /** Tokens of warm pages. */
 const WARM_TOKENS = 4;
 const WARM_DEADLINE_MS = 60_000;
@@ -50,9 +50,9 @@ export function httpCases(clients: readonly number[]): HttpCase[] {
   return withClients([...poolKinds(), refused], clients);
 }
 
-/** Pages that the pool makes from kept columns, for one client: for the cost of each. */
+/** Pages that the pool makes from kept blocks, for one client: for the cost of each. */
 export function columnHttpCases(): HttpCase[] {
-  const warm = (kind: Kind): Kind => ({ ...kind, name: `warm ${kind.name}`, warm: 'columns' });
+  const warm = (kind: Kind): Kind => ({ ...kind, name: `warm ${kind.name}`, warm: 'blocks' });
   return withClients(poolKinds().map(warm), [1]);
 }
 
@@ -111,8 +111,8 @@ export interface HttpEffort {
   httpMs: number;
   /** Pages count as warm when this many different ones came from fragments. */
   warmReplies: number;
-  /** How many pages of each token load its columns into memory; 16 of them read each segment several times. */
-  columnPages: number;
+  /** How many pages of each token load its blocks into memory; 16 of them read each segment several times. */
+  blockPages: number;
 }
 
 /** Measures one kind of request. @throws Error if it gives different answers */
@@ -120,7 +120,7 @@ export async function measureHttp(
   server: BenchServer,
   { shape, tokens, key }: StoreContents,
   one: HttpCase,
-  { httpMs, warmReplies, columnPages }: HttpEffort,
+  { httpMs, warmReplies, blockPages }: HttpEffort,
 ): Promise<CaseResult> {
   const { name, clients } = one;
   const tokensRead = one.warm === null ? tokens : Math.min(tokens, WARM_TOKENS);
@@ -131,8 +131,8 @@ export async function measureHttp(
     status: one.status,
   };
   if (one.warm === 'fragments') await warmUp(target, warmReplies);
-  if (one.warm === 'columns') {
-    for (let n = 0; n < tokensRead * columnPages; n++) await getOnce(target, n);
+  if (one.warm === 'blocks') {
+    for (let n = 0; n < tokensRead * blockPages; n++) await getOnce(target, n);
   }
   const { hash, bytes } = await digestOfFirst(target, one);
   await load(target, clients, httpMs * WARM_UP_SHARE);

@@ -19,7 +19,7 @@ export const FOOTER =
   'threads, which hardly depends on what else runs. Pages: one client asks the servers of a block in turn for ' +
   'a random window of a random token, group=venue gzip, which no cache holds; so the ratios (x, to the first ' +
   'store of the block) hold on a busy machine, too, but the times do not. The servers keep no cells ' +
-  "(--columns-memory-mib 0): after some pages they would hold all of the small store's. A token's older " +
+  "(--blocks-memory-mib 0): after some pages they would hold all of the small store's. A token's older " +
   "segments are looked up at its first request. The files are in the system's cache: no disk is involved. Full " +
   'segments repeat a few histories under other names and times: the file compresses as those do. Tiny segments ' +
   'stand for the index of a store of as many full ones: their page is not page A, and their bytes per cell mean ' +

@@ -30,7 +30,7 @@ export interface ServeResult {
 }
 
 /** After some pages, servers would hold all cells of a small store, but not those of a large one. */
-const COLD_FLAGS = ['--columns-memory-mib', '0'];
+const COLD_FLAGS = ['--blocks-memory-mib', '0'];
 
 interface Running {
   store: GrowthStore;

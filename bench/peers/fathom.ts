@@ -11,7 +11,7 @@ import type { Peer, PeerWay } from './peer.js';
 const FRAGMENTS_DEADLINE_MS = 60_000;
 const POLL_MS = 20;
 /** Cold pages are read from the database each time. */
-const COLD_COLUMNS = ['--columns-memory-mib', '0'];
+const COLD_BLOCKS = ['--blocks-memory-mib', '0'];
 
 /** The server's clock: this long after all stored data. */
 const CLOCK_LEAD_S = 86_400;
@@ -70,7 +70,7 @@ function wayOf(
 export async function startFathom(directory: string, set: PageSet, smoke: boolean): Promise<Peer> {
   const { key } = await storeHistories(directory, set.histories);
   const lastT = Math.max(...set.histories.map(({ run }) => run.t[run.t.length - 1]));
-  const flags = COLD_COLUMNS;
+  const flags = COLD_BLOCKS;
   const server = await startBenchServer(directory, lastT + CLOCK_LEAD_S, { smoke, flags });
   const peer: Peer = {
     name: 'Fathom',

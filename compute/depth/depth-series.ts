@@ -3,7 +3,6 @@ import { BIN_COUNT, binsOfBand, MIN_BIN } from '../ladder.js';
 import {
   decodeSampleRun,
   decodeRun,
-  type SegmentInput,
   type StopIfCancelled,
   untilCancelled,
 } from '../replay/render.js';
@@ -50,7 +49,7 @@ export function ladderOfSums(numbers: Float64Array, at: number): ScoreLadder {
 
 /** Plain data that can cross threads. */
 export interface SumsInput {
-  segments: readonly (SegmentInput | { sample: StoredBlock })[];
+  segments: readonly (Uint8Array | { sample: StoredBlock })[];
   /** The snapshots: index of the segment, row in the segment, and time. */
   selection: { run: readonly number[]; row: readonly number[]; t: readonly number[] };
   sums: SnapshotSums;

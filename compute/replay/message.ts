@@ -1,12 +1,12 @@
 /** Renders the snapshots of a live message: a task of the pool. */
 import { columnsOf, draw, type CellInput, type CellSlots, PAGE_LIMITS } from './page.js';
 import { encodeSnapshots, type MessageFormat } from './page-format.js';
-import { newCells, runsOf, type SegmentInput } from './render.js';
+import { newCells, runsOf } from './render.js';
 
 /** Plain data and bytes that can cross threads: slots stand for a token's markets, of which there may be very many. */
 export interface MessageInput extends Omit<CellInput, 'runs'> {
   /** The selection's `run` indexes them. */
-  segments: readonly SegmentInput[];
+  segments: readonly Uint8Array[];
   slots: CellSlots;
   format: MessageFormat;
 }

@@ -2,9 +2,9 @@
 import { crc32 } from 'node:zlib';
 import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
-import { fillSlice, runOfSlice, type RunColumns, type SharedSlice } from '../segment/run.js';
+import type { RunColumns } from '../segment/run.js';
 import { runOfSample } from '../segment/sample.js';
-import { checkedBlock, decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
+import { decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
 import {
@@ -21,15 +21,10 @@ import { encodePage, type PageFormat, writePage } from './page-format.js';
 import { gzipPage } from './page-gzip.js';
 import type { ReplayQuery } from './query.js';
 
-/** A stored block whose checksum is not verified yet, and a cleared slice for its columns, if there is one. */
-export type FreshSegment = StoredBlock & { fillAt: SharedSlice | null };
-/** A segment: an LZ4 block from encodeSegment(), or the slice that holds its columns. */
-export type SegmentInput = Uint8Array | FreshSegment | { keptAt: SharedSlice };
-
 /** Plain data and bytes that can cross threads. */
 export interface PageSource {
-  /** The selection's `run` indexes them. */
-  segments: readonly SegmentInput[];
+  /** LZ4 blocks from encodeSegment(). The selection's `run` indexes them. */
+  segments: readonly Uint8Array[];
   selection: Selection;
   markets: readonly Market[];
   query: ReplayQuery;
@@ -141,7 +136,7 @@ function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderRes
 }
 
 /** Decodes one segment; the run is valid until this thread decodes others. */
-export function decodeRun(segment: SegmentInput): RunColumns {
+export function decodeRun(segment: Uint8Array): RunColumns {
   return runsOf([segment])[0];
 }
 
@@ -154,19 +149,12 @@ export function decodeSampleRun({ block, crc32: written }: StoredBlock): RunColu
 
 /** Decodes segments; the runs are valid until this thread decodes others. */
 export function runsOf(
-  segments: readonly SegmentInput[],
+  segments: readonly Uint8Array[],
   stopIfCancelled: StopIfCancelled = () => undefined,
 ): RunColumns[] {
-  const blocks = segments.map((segment) => {
-    if (segment instanceof Uint8Array) return segment;
-    return 'keptAt' in segment ? null : checkedBlock(segment);
-  });
-  plainMemory.begin(blocks.filter((block) => block !== null));
-  return segments.map((segment, i) => {
+  plainMemory.begin(segments);
+  return segments.map((segment) => {
     stopIfCancelled();
-    if ('keptAt' in segment) return runOfSlice(segment.keptAt);
-    const run = decodeSegmentInto(plainMemory, blocks[i] as Uint8Array);
-    if ('fillAt' in segment && segment.fillAt !== null) fillSlice(run, segment.fillAt);
-    return run;
+    return decodeSegmentInto(plainMemory, segment);
   });
 }

@@ -24,7 +24,7 @@ export function lz4Decompress(block: Uint8Array): Uint8Array {
  * The plain length that a block states.
  * @throws Error if it is impossible
  */
-export function statedPlainBytes(block: Uint8Array): number {
+function statedPlainBytes(block: Uint8Array): number {
   if (block.byteLength < 4) throw new Error('LZ4 block is shorter than its header');
   const plainBytes = new DataView(block.buffer, block.byteOffset, 4).getUint32(0, true);
   if (plainBytes > MAX_PLAIN_BYTES) throw new Error('LZ4 block states an impossible length');

@@ -1,4 +1,4 @@
-/** Runs: consecutive snapshots of one token and tier as columns, also in memory shared between threads. */
+/** Runs: consecutive snapshots of one token and tier as columns. */
 import { type Chain, type Tier, TIERS } from '../market.js';
 
 /** Cents: 32 bits if every cell fits, otherwise doubles, which hold whole cents exactly. */
@@ -59,49 +59,22 @@ export function narrowCents(cents: ArrayLike<number>, length: number): CentsColu
 }
 
 /**
- * Memory for one run. Layout, every column at a multiple of SLICE_ALIGNMENT: int32 state (READY once everything is
- * written), snapshots, cells, tier, 1 if support is wide, 1 if resistance is wide; then the columns of RunColumns.
+ * Memory for one run. Layout, every column at a multiple of ALIGNMENT: int32 READY, snapshots, cells, tier, 1 if support
+ * is wide, 1 if resistance is wide; then the columns of RunColumns.
  */
-interface RunSlice<M extends ArrayBufferLike = ArrayBufferLike> {
-  memory: M;
-  /** A multiple of SLICE_ALIGNMENT. */
+interface RunSlice {
+  memory: ArrayBufferLike;
+  /** A multiple of ALIGNMENT. */
   offset: number;
   bytes: number;
 }
 
-/**
- * A slice is written once, by the thread that decodes the segment, and read in place by all. Its owner decides when
- * to reuse it.
- */
-export type SharedSlice = RunSlice<SharedArrayBuffer>;
-
-export const SLICE_ALIGNMENT = 8;
-
+const ALIGNMENT = 8;
 const HEADER_WORDS = 6;
-const EMPTY = 0;
 const READY = 1;
 
-/** Marks a slice as empty. */
-export function clearSlice(slice: SharedSlice): void {
-  Atomics.store(headerOf(slice), 0, EMPTY);
-}
-
-/** Whether a slice holds a complete run. */
-export function isFilled(slice: RunSlice): boolean {
-  return Atomics.load(headerOf(slice), 0) === READY;
-}
-
-/**
- * Writes a run to a cleared slice, or nothing if the slice is too small. The plain length of the run's segment
- * is enough: the segment holds the same columns and more.
- */
-export function fillSlice(run: RunColumns, slice: SharedSlice): void {
-  const shape = shapeOf(run);
-  if (bytesOf(shape) <= slice.bytes) writeRun(run, shape, slice);
-}
-
 /** A slice of the exact size, with a copy of the run. */
-export function sliceOfRun(run: RunColumns): RunSlice<ArrayBuffer> {
+export function sliceOfRun(run: RunColumns): RunSlice & { memory: ArrayBuffer } {
   const shape = shapeOf(run);
   const bytes = bytesOf(shape);
   const slice = { memory: new ArrayBuffer(bytes), offset: 0, bytes };
@@ -130,18 +103,17 @@ function writeRun(run: RunColumns, shape: RunShape, slice: RunSlice): void {
   columns.bin.set(run.bin.subarray(0, cells));
   columns.supportCents.set(run.supportCents.subarray(0, cells));
   columns.resistanceCents.set(run.resistanceCents.subarray(0, cells));
-  const header = headerOf(slice);
-  header.set([snapshots, cells, shape.tier, shape.wideSupport, shape.wideResistance], 1);
-  Atomics.store(header, 0, READY);
+  const { tier, wideSupport, wideResistance } = shape;
+  headerOf(slice).set([READY, snapshots, cells, tier, wideSupport, wideResistance]);
 }
 
 /**
  * The run in a slice; its columns are views.
- * @throws Error if the slice is empty
+ * @throws Error if it holds none
  */
 export function runOfSlice(slice: RunSlice): RunColumns {
-  if (!isFilled(slice)) throw new Error('no run in this slice');
-  const [, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(slice);
+  const [state, snapshots, cells, tier, wideSupport, wideResistance] = headerOf(slice);
+  if (state !== READY) throw new Error('no run in this slice');
   return columnsAt(slice, { snapshots, cells, tier, wideSupport, wideResistance });
 }
 
@@ -164,7 +136,7 @@ function isWide(cents: CentsColumn): number {
   return cents instanceof Float64Array ? 1 : 0;
 }
 
-const aligned = (bytes: number): number => Math.ceil(bytes / SLICE_ALIGNMENT) * SLICE_ALIGNMENT;
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
 /** Bytes of each column, in order. */
 function columnBytes({ snapshots, cells, wideSupport, wideResistance }: RunShape): number[] {

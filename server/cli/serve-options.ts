@@ -68,10 +68,10 @@ function checkCluster(read: Partial<Record<SettingName, Effective>>): void {
 /** @throws UsageError if the memory is too small for the threads and the given shares */
 function checkMemory(read: Partial<Record<SettingName, Effective>>): void {
   const { 'memory-mib': memory, threads } = read;
-  const { 'fragments-memory-mib': fragments, 'columns-memory-mib': columns } = read;
-  if (!memory || !threads || !fragments || !columns) return;
+  const { 'fragments-memory-mib': fragments, 'blocks-memory-mib': blocks } = read;
+  if (!memory || !threads || !fragments || !blocks) return;
   const memoryMib = memory.value as number;
-  const given = givenShares(fragments.value as number | null, columns.value as number | null);
+  const given = givenShares(fragments.value as number | null, blocks.value as number | null);
   const count = (threads.value as number | null) ?? defaultThreads(memoryMib, given);
   const leastMib = leastMemoryMib(count, given);
   if (memoryMib >= leastMib) return;
@@ -81,10 +81,10 @@ function checkMemory(read: Partial<Record<SettingName, Effective>>): void {
   );
 }
 
-function givenShares(fragments: number | null, columns: number | null): Partial<Shares> {
+function givenShares(fragments: number | null, blocks: number | null): Partial<Shares> {
   return {
     ...(fragments === null ? {} : { fragments }),
-    ...(columns === null ? {} : { columns }),
+    ...(blocks === null ? {} : { blocks }),
   };
 }
 
@@ -112,7 +112,7 @@ export function serveOptions(
   const requestsPerS = values['address-rate'];
   const proxyHops = values['trust-proxy'];
   const memoryMib = values['memory-mib'];
-  const given = givenShares(values['fragments-memory-mib'], values['columns-memory-mib']);
+  const given = givenShares(values['fragments-memory-mib'], values['blocks-memory-mib']);
   const cluster = clusterOf(values);
   const threads = values.threads ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {

@@ -9,7 +9,7 @@ import { ENGINE_NAMES } from '../http/engine.js';
 import { MAX_ADDRESS_RATE, MAX_PROXY_HOPS } from '../limits/addresses.js';
 import { DEFAULT_PLANS, parsePlans, plansDocument } from '../limits/plans.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../log.js';
-import { DEFAULT_MEMORY_MIB, MAX_COLUMNS_MIB } from '../memory.js';
+import { DEFAULT_MEMORY_MIB } from '../memory.js';
 import { CLUSTER_SETTINGS } from './cluster-settings.js';
 import { JSON_DOCUMENT } from './config-file.js';
 import { type Setting, variableOf } from './effective-settings.js';
@@ -170,9 +170,9 @@ const FLAGS = {
     read: gibibytes,
     document: (bytes: number) => bytes / GIB,
   },
-  'columns-memory-mib': memoryShare(
-    `MiB of --memory-mib for decoded cells of segments, at most ${MAX_COLUMNS_MIB}; 0 keeps none`,
-    MAX_COLUMNS_MIB,
+  'blocks-memory-mib': memoryShare(
+    'MiB of --memory-mib for blocks of segments that pages used; 0 keeps none',
+    MAX_MEMORY_MIB,
   ),
   'lenient-parameters': {
     meaning: 'ignores unknown query parameters instead of refusing them',

@@ -16,7 +16,7 @@ import type { DepthSource } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import type { ReplyMemory } from '../api/replies.js';
 import type { Exchange } from '../http/exchange.js';
-import type { SegmentColumns } from '../replay/segment-columns.js';
+import type { SegmentBlocks } from '../replay/segment-blocks.js';
 
 interface SummedSnapshot {
   /** Number of the point: its time divided by the step. */
@@ -137,7 +137,7 @@ type SumPart = (
 /** Where sums come from, and where they are kept. */
 interface SumsSources {
   depth: Pick<DepthSource, 'readSamples'>;
-  columns: SegmentColumns;
+  blocks: SegmentBlocks;
   kept: ReplyMemory;
 }
 
@@ -146,7 +146,7 @@ interface SumsSources {
  * @throws SegmentGoneError; Error if a segment is damaged
  */
 export async function readSums(
-  { depth, columns, kept: memory }: SumsSources,
+  { depth, blocks, kept: memory }: SumsSources,
   { key, stepS, sums }: SumsRequest,
   snapshots: readonly SummedSnapshot[],
   run: RunTask,
@@ -155,11 +155,11 @@ export async function readSums(
   const width = widthOfSums(sums);
   const numbers = new Float64Array(snapshots.length * width);
   const isKnown = new Uint8Array(snapshots.length);
-  const blocks = new SeriesBlocks(memory, key, width);
+  const seriesBlocks = new SeriesBlocks(memory, key, width);
   const turns = new Turns();
   for (const [i, snapshot] of snapshots.entries()) {
     if (i % POINTS_OF_BLOCK === 0) await turns.take();
-    const kept = blocks.find(snapshot);
+    const kept = seriesBlocks.find(snapshot);
     if (kept === null) continue;
     numbers.set(kept, i * width);
     isKnown[i] = 1;
@@ -180,7 +180,7 @@ export async function readSums(
       if (Number.isNaN(own[0])) return;
       numbers.set(own, i * width);
       isKnown[i] = 1;
-      blocks.keep(snapshots[i], own);
+      seriesBlocks.keep(snapshots[i], own);
     });
   };
   if (isSampled(stepS)) {
@@ -194,9 +194,9 @@ export async function readSums(
     });
   }
   const effort = { atOnce: SEGMENTS_AT_ONCE, tasks: SEGMENT_TASKS };
-  await inParts(unreadOf(snapshots, isKnown), effort, client, (part) => {
+  await inParts(unreadOf(snapshots, isKnown), effort, client, async (part) => {
     const ids = part.map(([segmentId]) => segmentId);
-    return columns.use(ids, (segments, transfer) => sum(part, segments, transfer));
+    await sum(part, await blocks.read(ids), []);
   });
   return client.aborted ? null : numbers;
 }

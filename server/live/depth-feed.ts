@@ -2,7 +2,6 @@
 import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { type MessageInput, renderMessage } from '../../compute/replay/message.js';
 import { type ReplayQuery, slotsOfMarkets } from '../../compute/replay/query.js';
-import type { SegmentInput } from '../../compute/replay/render.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import {
   type DepthView,
@@ -15,7 +14,7 @@ import { SharedWork } from '../../storage/shared-work.js';
 import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
 import { locate, startOfPlan } from '../replay/page-plan.js';
-import type { SegmentColumns } from '../replay/segment-columns.js';
+import type { SegmentBlocks } from '../replay/segment-blocks.js';
 import type { Progress } from './cursor.js';
 import { nextStep, type Step, type UpdateStep } from './depth-steps.js';
 import { withColumns } from './message-columns.js';
@@ -54,7 +53,7 @@ export type Update = { type: UpdateStep['type']; after: Progress } & (
 
 interface DepthFeedOptions {
   depth: FollowedDepth;
-  columns: SegmentColumns;
+  blocks: SegmentBlocks;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
   /** Of messages that are kept for other subscriptions of the view. */
@@ -183,28 +182,25 @@ export class DepthFeed {
     keyId: string,
     isHistory: boolean,
   ): Promise<Rendered> {
-    const { columns, pool } = this.options;
+    const { blocks, pool } = this.options;
     const { segmentIds, selection } = locate(plan, length);
     const { markets } = plan;
     const { slot, count, groups } = slotsOfMarkets(markets, query);
     const { group, band } = query;
-    const inputOf = (segments: SegmentInput[]): MessageInput => ({
+    const inputOf = (segments: Uint8Array[]): MessageInput => ({
       segments,
       selection,
       slots: { slot, count },
       query: { group, band },
       format,
     });
-    const render = (run: RunTask) =>
-      columns.use(segmentIds, (segments, transfer) =>
-        run('renderMessage', inputOf(segments), transfer),
-      );
-    const renderHere = () =>
-      columns.use(segmentIds, (segments, blocks) => {
-        const bytes = blocks.reduce((sum, { byteLength }) => sum + byteLength, 0);
-        const isSmall = bytes <= MAX_BLOCK_BYTES_HERE;
-        return Promise.resolve(isSmall ? renderMessage(inputOf(segments)) : null);
-      });
+    const render = async (run: RunTask) =>
+      run('renderMessage', inputOf(await blocks.read(segmentIds)));
+    const renderHere = async () => {
+      const segments = await blocks.read(segmentIds);
+      const bytes = segments.reduce((sum, { length }) => sum + length, 0);
+      return bytes <= MAX_BLOCK_BYTES_HERE ? renderMessage(inputOf(segments)) : null;
+    };
     const isShort =
       !isHistory &&
       markets.length <= MAX_MARKETS_HERE &&

@@ -19,7 +19,7 @@ import type { Limiter } from '../limits/limiter.js';
 import type { Log } from '../log.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { viewOf } from '../replay/parameters.js';
-import type { SegmentColumns } from '../replay/segment-columns.js';
+import type { SegmentBlocks } from '../replay/segment-blocks.js';
 import { Account, STREAM } from './account.js';
 import { Cohorts } from './cohorts.js';
 import type { LiveConnection, Subscription } from './connection.js';
@@ -47,7 +47,7 @@ const RETRY_MS = { least: 1_000, most: 5_000 } as const;
 
 interface HubOptions {
   depth: DepthSource & FollowedDepth;
-  columns: SegmentColumns;
+  blocks: SegmentBlocks;
   pool: ComputePool;
   clock: Clock;
   log: Log;

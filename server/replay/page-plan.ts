@@ -19,7 +19,7 @@ import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { PageIdentity } from './entity-tag.js';
-import type { SegmentColumns } from './segment-columns.js';
+import type { SegmentBlocks } from './segment-blocks.js';
 
 /** The most plans for one page: compaction may replace its segments before they are read. */
 const MAX_PLANS = 3;
@@ -234,14 +234,14 @@ export interface MadePage {
  * @throws SegmentGoneError
  */
 export async function renderPlan(
-  columns: SegmentColumns,
+  blocks: SegmentBlocks,
   exchange: Exchange,
   page: PageIdentity,
   plan: PagePlan,
   runTask: RunTask,
 ): Promise<MadePage | null> {
-  return readPlan(columns, exchange, page.query, plan, (source, transfer) =>
-    runTask('renderPage', { ...page, ...source }, transfer),
+  return readPlan(blocks, exchange, page.query, plan, (source) =>
+    runTask('renderPage', { ...page, ...source }),
   );
 }
 
@@ -252,37 +252,38 @@ type Counts = Extract<CountResult, { status: 'done' }>;
  * @throws SegmentGoneError
  */
 export async function countPlan(
-  columns: SegmentColumns,
+  blocks: SegmentBlocks,
   exchange: Exchange,
   query: ReplayQuery,
   plan: PagePlan,
   runTask: RunTask,
 ): Promise<Counts | null> {
-  return readPlan(columns, exchange, query, plan, (source, transfer) =>
-    runTask('countPage', { ...source, query }, transfer),
+  return readPlan(blocks, exchange, query, plan, (source) =>
+    runTask('countPage', { ...source, query }),
   );
 }
 
 type Done<R> = Extract<R, { status: 'done' }>;
 
 async function readPlan<R extends CountResult | RenderResult>(
-  columns: SegmentColumns,
+  blocks: SegmentBlocks,
   exchange: Exchange,
   query: ReplayQuery,
   plan: PagePlan,
-  task: (source: Omit<PageSource, 'query'>, transfer: ArrayBuffer[]) => Promise<R>,
+  task: (source: Omit<PageSource, 'query'>) => Promise<R>,
 ): Promise<Done<R> | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
     if (exchange.aborted) return null;
     const { segmentIds, ...read } = readOfPlan(plan, query, budget);
-    const { markets } = plan;
-    const result = await columns.use(segmentIds, async (segments, transfer) => {
-      if (exchange.aborted) return null;
-      const { cancel } = exchange;
-      return task({ segments, ...read, markets, cancel }, transfer);
+    const segments = await blocks.read(segmentIds);
+    if (exchange.aborted) return null;
+    const result = await task({
+      segments,
+      ...read,
+      markets: plan.markets,
+      cancel: exchange.cancel,
     });
-    if (result === null) return null;
     switch (result.status) {
       case 'done':
         return result as Done<R>;

@@ -143,7 +143,7 @@ async function planPages(services: Services, job: PlanJob, fromS: number) {
 
 /** Counts the page that begins at `fromS`, in the pool if necessary; null: the client has disconnected. */
 async function countFrom(
-  { depth, columns, pool }: Services,
+  { depth, blocks, pool }: Services,
   { exchange, keyId, query, ...job }: PlanJob,
   fromS: number,
 ): Promise<PageCounts | null> {
@@ -154,7 +154,7 @@ async function countFrom(
       const { length, cells, nextT } = startOfPlan(plan, query);
       return { snapshotCount: length, rowCount: cells, nextFrom: nextT };
     }
-    const count = (run: RunTask) => countPlan(columns, exchange, query, plan, run);
+    const count = (run: RunTask) => countPlan(blocks, exchange, query, plan, run);
     return pool.schedule('page', keyId, count, exchange);
   });
 }

@@ -243,13 +243,13 @@ async function replyWithoutPool(
 
 /** Renders in the pool; null if the client has disconnected. */
 function renderPage(
-  { depth, columns }: Services,
+  { depth, blocks }: Services,
   job: PageJob,
   planned: PagePlan,
   run: RunTask,
 ): Promise<PreparedReply | null> {
   return withPlan(depth, planRequest(job), planned, async (plan) => {
-    const made = await renderPlan(columns, job.exchange, job.page, plan, run);
+    const made = await renderPlan(blocks, job.exchange, job.page, plan, run);
     return made && fullReply(job, tagOf(job, plan), made);
   });
 }

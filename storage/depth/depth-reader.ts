@@ -136,14 +136,10 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   }
 
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
-    return (await this.readStoredBlocks(ids)).map(checkedBlock);
-  }
-
-  async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
     const recent = this.directories.recentBlocks.get(ids);
     const others = ids.filter((id) => !recent.has(id));
     const stored = await readStoredBlocks(this.database, others);
-    return inOrder(ids, new Map([...recent, ...stored]));
+    return inOrder(ids, new Map([...recent, ...stored])).map(checkedBlock);
   }
 
   readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>> {

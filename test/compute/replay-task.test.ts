@@ -4,24 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { canEncode, compressPage } from '../../compute/replay/compress.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { PAGE_FORMATS } from '../../compute/replay/page-format.js';
-import { renderPage, type FreshSegment, type RenderInput } from '../../compute/replay/render.js';
+import { renderPage, type RenderInput } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
-import { isFilled, type SharedSlice } from '../../compute/segment/run.js';
 import { decodeMsgpack } from '../reference/msgpack.js';
 import { referencePage, type PlainStore } from '../reference/replay.js';
 import { ladderStore, sequence } from './ladder-store.js';
 import { START_T, envelopeOf, plainRequest, queryOf, runOf } from './replay-stores.js';
 
 const REQUEST = plainRequest(START_T, START_T + 100_000);
-
-/** A block as provided by a store. */
-function stored(
-  block: Uint8Array,
-  segmentId: number,
-  fillAt: SharedSlice | null = null,
-): FreshSegment {
-  return { segmentId, block, crc32: zlib.crc32(block), fillAt };
-}
 
 /** Moving ladders: in every snapshot 60% of the cells change, the others stay the same. */
 const movingStore = (snapshots: number, markets: number, bins: number): PlainStore =>
@@ -145,41 +135,6 @@ describe('the replay task', () => {
     }
     // What was returned earlier has not been changed since.
     first.forEach((body, i) => expect(Buffer.compare(body, copies[i])).toBe(0));
-  });
-
-  it('reads columns that another task has written to shared memory', () => {
-    const input = inputOf(small);
-    const blocks = input.segments as Uint8Array[];
-    const memory = new SharedArrayBuffer(2 ** 16);
-    const places = blocks.map((_, i) => ({ memory, offset: i * 2 ** 15, bytes: 2 ** 15 }));
-    const leaving = blocks.map((block, i) => stored(block, i, places[i]));
-    const expected = bodyOf(input);
-    expect(Buffer.compare(bodyOf({ ...input, segments: leaving }), expected)).toBe(0);
-    const kept = places.map((keptAt) => ({ keptAt }));
-    expect(Buffer.compare(bodyOf({ ...input, segments: kept }), expected)).toBe(0);
-    const mixed = [kept[0], blocks[1]];
-    expect(Buffer.compare(bodyOf({ ...input, segments: mixed }), expected)).toBe(0);
-    new Int32Array(memory)[0] = 0;
-    expect(() => bodyOf({ ...input, segments: kept })).toThrow('no run in this slice');
-  });
-
-  it('checks a stored block against its checksum, and keeps nothing of a damaged one', () => {
-    const input = inputOf(small);
-    const blocks = input.segments as Uint8Array[];
-    expect(
-      Buffer.compare(
-        bodyOf({ ...input, segments: blocks.map((block, i) => stored(block, i)) }),
-        bodyOf(input),
-      ),
-    ).toBe(0);
-    const place = { memory: new SharedArrayBuffer(2 ** 15), offset: 0, bytes: 2 ** 15 };
-    const damaged = blocks.map((block, i) => ({
-      ...stored(block, i, i === 0 ? place : null),
-      crc32: zlib.crc32(block) ^ (i === 0 ? 1 : 0),
-    }));
-    const message = 'segment 0 is damaged: its checksum does not match';
-    expect(() => bodyOf({ ...input, segments: damaged })).toThrow(message);
-    expect(isFilled(place)).toBe(false);
   });
 });
 

@@ -16,7 +16,7 @@ const depth = new MemoryDepth().add('mainchain', MINT, STORE);
 depth.add('mainchain', WIDE_MINT, steadyStore(5000, 0, { lastT: END_S - 30 }), {
   perSegment: 250,
 });
-const service = await heldService({ depth, columnBytes: 0 });
+const service = await heldService({ depth, blockBytes: 0 });
 
 async function ask(query: string, address = MINT): Promise<Json> {
   const reply = await service.get(`/depth-series/${address}?${query}`);

@@ -13,7 +13,7 @@ import {
 import { digestsOf, type StoredBlock } from '../../compute/segment/segment.js';
 import { replyMemory } from '../../server/api/replies.js';
 import { readSums } from '../../server/depth/snapshot-sums.js';
-import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import type { DepthSource } from '../../storage/contract.js';
 import { LEAST_NEW_SEGMENTS } from '../../storage/depth/samples.js';
 import { runOf } from '../compute/replay-stores.js';
@@ -73,7 +73,7 @@ const rowsOf = (sql: string): Promise<unknown[][]> => held.store['parts'].databa
 const stored = () => rowsOf('SELECT segment_id FROM segment_samples ORDER BY 1');
 
 /** The sums of the hours' last snapshots, and what was read for them: samples and segments. */
-async function hours(depth: Pick<DepthSource, 'readSamples' | 'readStoredBlocks'>) {
+async function hours(depth: Pick<DepthSource, 'readSamples' | 'readSegments'>) {
   const window = { fromS: 0, toS: 60 * MINUTES + 1, nowS: 2 ** 32 - 1, maxSnapshots: 1000 };
   const plan = await held.store.depth.plan({
     tokenId: tokenOf(held.store),
@@ -90,13 +90,13 @@ async function hours(depth: Pick<DepthSource, 'readSamples' | 'readStoredBlocks'
       read.samples += found.size;
       return found;
     },
-    readStoredBlocks: (ids) => {
+    readSegments: (ids) => {
       read.segments += ids.length;
-      return depth.readStoredBlocks(ids);
+      return depth.readSegments(ids);
     },
   };
-  const columns = new SegmentColumns(counted, 0);
-  const sources = { depth: counted, columns, kept: replyMemory(1e6) };
+  const blocks = new SegmentBlocks(counted, 0);
+  const sources = { depth: counted, blocks, kept: replyMemory(1e6) };
   const run = ((_: 'sumSnapshots', input: Parameters<typeof sumSnapshots>[0]) =>
     Promise.resolve(sumSnapshots(input))) as RunTask;
   const numbers = await readSums(sources, { key: '', stepS: 3600, sums }, snapshots, run);
@@ -131,7 +131,7 @@ describe('Samples of stored segments', () => {
     const { numbers } = await hours(held.store.depth);
     const altered = (change: (sample: StoredBlock) => StoredBlock) =>
       hours({
-        readStoredBlocks: (ids) => held.store.depth.readStoredBlocks(ids),
+        readSegments: (ids) => held.store.depth.readSegments(ids),
         readSamples: async (ids) => {
           const samples = await held.store.depth.readSamples(ids);
           return new Map([...samples].map(([id, sample]) => [id, change(sample)]));

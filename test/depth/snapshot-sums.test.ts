@@ -5,7 +5,7 @@ import type { RunTask } from '../../compute/pool.js';
 import type { StoredBlock } from '../../compute/segment/segment.js';
 import { replyMemory } from '../../server/api/replies.js';
 import { readSums } from '../../server/depth/snapshot-sums.js';
-import type { SegmentColumns } from '../../server/replay/segment-columns.js';
+import type { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 
 it('never makes a task of samples wait: the pool would start another thread for it', async () => {
   const readSamples = (ids: readonly number[]): Promise<Map<number, StoredBlock>> =>
@@ -25,8 +25,8 @@ it('never makes a task of samples wait: the pool would start another thread for 
   const snapshots = Array.from({ length: 500 }, (_, i) => {
     return { point: i, segmentId: i + 1, row: 0, t: 3600 * i };
   });
-  const columns = null as unknown as SegmentColumns;
-  const sources = { depth: { readSamples }, columns, kept: replyMemory(1e6) };
+  const blocks = null as unknown as SegmentBlocks;
+  const sources = { depth: { readSamples }, blocks, kept: replyMemory(1e6) };
   const wanted = { key: '', stepS: 3600, sums };
   const numbers = await readSums(sources, wanted, snapshots, run as unknown as RunTask);
   expect(numbers?.every((number) => number === 7)).toBe(true);

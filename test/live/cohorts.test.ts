@@ -4,7 +4,7 @@ import { frozenClock } from '../../server/clock.js';
 import { Cohorts, type Follower, type Message } from '../../server/live/cohorts.js';
 import { DepthFeed, type Update } from '../../server/live/depth-feed.js';
 import { viewOf } from '../../server/replay/parameters.js';
-import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import type { Store } from '../../storage/store.js';
 import { sharedPool } from '../support/pool.js';
 import {
@@ -40,7 +40,7 @@ describe('Followers of equal progress', () => {
       depth,
       pool,
       clock,
-      columns: new SegmentColumns(depth, 0),
+      blocks: new SegmentBlocks(depth, 0),
       maxKeptBytes: 2 ** 20,
     });
     const step: DepthFeed['step'] = async (...request) => {

@@ -6,7 +6,7 @@ import type { Progress } from '../../server/live/cursor.js';
 import { DepthFeed } from '../../server/live/depth-feed.js';
 import { nextStep } from '../../server/live/depth-steps.js';
 import { viewOf } from '../../server/replay/parameters.js';
-import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import type { DepthView } from '../../storage/contract.js';
 import { bytesOf } from '../../storage/typed-arrays.js';
 import { sharedPool } from '../support/pool.js';
@@ -74,7 +74,7 @@ it('what was revised is read once for all followers, and their messages are made
     depth,
     pool,
     clock: frozenClock(NOW_S),
-    columns: new SegmentColumns(depth, 0),
+    blocks: new SegmentBlocks(depth, 0),
     maxKeptBytes: 2 ** 20,
   });
   const query = viewOf({ group: 'all', min_pct: -50, max_pct: 50 } as never);

@@ -36,7 +36,7 @@ const service = await heldService({
   threads: 1,
   fragments: true,
   // Pages in work show by what they read.
-  columnBytes: 0,
+  blockBytes: 0,
   // One more than the flood: a page that waits beside it shows by what is refused after it.
   pageLimits: {
     maxWaiting: WAITING_PER_KEY + 1,

@@ -54,7 +54,7 @@ depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
 depth.add('mainchain', GROUP_MINT, deep, { perSegment: 24 });
 depth.add('mainchain', TIER_MINT, tiered);
 // Counts the reads.
-const service = await heldService({ depth, columnBytes: 0 });
+const service = await heldService({ depth, blockBytes: 0 });
 
 const dayOf = (overrides: Partial<PlainRequest> = {}) =>
   plainRequest(NOW_S - 86_400, NOW_S, overrides);

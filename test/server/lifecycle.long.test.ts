@@ -27,7 +27,7 @@ const running: TestService[] = [];
 async function start(options: TestServiceOptions = {}): Promise<TestService> {
   const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(10, 2));
   depth.add('mainchain', WIDE_MINT, wide, { perSegment: 24 });
-  const service = await startTestService({ depth, columnBytes: 0, ...options });
+  const service = await startTestService({ depth, blockBytes: 0, ...options });
   running.push(service);
   return service;
 }
@@ -127,7 +127,7 @@ describe('a thread that dies', () => {
     const threads: Worker[] = [];
     const onThread = (thread: Worker) => void threads.push(thread);
     process.on('worker', onThread);
-    const service = await start({ threads: 1, pageLimits: {}, columnBytes: undefined });
+    const service = await start({ threads: 1, pageLimits: {}, blockBytes: undefined });
     const path = `/replay/${WIDE_MINT}?group=venue`;
     const expected = await (await service.get(path)).text();
     const stop = () => process.off('worker', onThread);

@@ -31,13 +31,13 @@ describe('the memory of the process', () => {
       threads: fc.integer({ min: 1, max: 64 }),
       moreMib: fc.nat(20_000),
       fragments: fc.option(fc.nat(1000), { nil: undefined }),
-      columns: fc.option(fc.nat(1000), { nil: undefined }),
+      blocks: fc.option(fc.nat(1000), { nil: undefined }),
     });
     fc.assert(
-      fc.property(memory, ({ threads, moreMib, fragments, columns }) => {
+      fc.property(memory, ({ threads, moreMib, fragments, blocks }) => {
         const given = {
           ...(fragments === undefined ? {} : { fragments: fragments * MIB }),
-          ...(columns === undefined ? {} : { columns: columns * MIB }),
+          ...(blocks === undefined ? {} : { blocks: blocks * MIB }),
         };
         const totalMib = leastMemoryMib(threads, given) + moreMib;
         const shares = divideMemory(totalMib, threads, given);

@@ -79,7 +79,7 @@ describe('the compute pool', () => {
 
   it('moves inputs and results instead of copying them', async () => {
     const input = pageInput();
-    const { buffer } = input.segments[0] as Uint8Array;
+    const { buffer } = input.segments[0];
     const result = await pool.run('renderPage', input, [buffer as ArrayBuffer]);
     expect(buffer.byteLength).toBe(0);
     if (result.status !== 'done') throw new Error(result.status);
@@ -127,7 +127,7 @@ it('a thread that hangs is ended, and so is the one that retries the task; then 
     onError: (error) => void lost.push(error),
   });
   // Minutes of work.
-  const segment = pageInput().segments[0] as Uint8Array;
+  const segment = pageInput().segments[0];
   const input = { segmentId: 1, segment, group: 'market' as const, marketCount: MARKETS.length };
   const endless = Array.from({ length: 10_000 }, () => input);
   await expect(pool.run('makeFragments', endless)).rejects.toThrow(TaskLostError);

@@ -61,18 +61,18 @@ describe('a store', () => {
     expect(segmentIds.length).toBe(2);
     const inDatabase = await readStoredBlocks(database, segmentIds);
     const queries = vi.spyOn(database, 'values');
-    const read = await held.store.depth.readStoredBlocks(segmentIds);
+    const read = await held.store.depth.readSegments(segmentIds);
     expect(queries).not.toHaveBeenCalled();
-    expect(read).toEqual(segmentIds.map((id) => inDatabase.get(id)));
+    expect(read).toEqual(segmentIds.map((id) => inDatabase.get(id)?.block));
     await held.reopen();
-    expect(await held.store.depth.readStoredBlocks(segmentIds)).toEqual(read);
+    expect(await held.store.depth.readSegments(segmentIds)).toEqual(read);
   });
 
   it('does not read what a commit has removed', async () => {
     await commitRows(held.store, [snapshot(NOW_S - 100), snapshot(NOW_S - 50)]);
     const { segmentIds } = await plan();
     await commitDelete(held.store, { address: MINT, toS: NOW_S });
-    await expect(held.store.depth.readStoredBlocks(segmentIds)).rejects.toBeInstanceOf(
+    await expect(held.store.depth.readSegments(segmentIds)).rejects.toBeInstanceOf(
       SegmentGoneError,
     );
   });

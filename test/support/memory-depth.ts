@@ -171,11 +171,6 @@ export class MemoryDepth implements DepthSource {
     });
   }
 
-  async readStoredBlocks(ids: readonly number[]): Promise<StoredBlock[]> {
-    const blocks = await this.readSegments(ids);
-    return blocks.map((block, i) => ({ segmentId: ids[i], block, crc32: crc32(block) }));
-  }
-
   readSamples(ids: readonly number[]): Promise<Map<number, StoredBlock>> {
     const samples = new Map<number, StoredBlock>();
     for (const segmentId of ids) {

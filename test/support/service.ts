@@ -20,7 +20,7 @@ import { LiveParts } from '../../server/live-parts.js';
 import type { LpTools } from '../../server/lp/lp-tools.js';
 import type { LiveOrders } from '../../server/orders/live-orders.js';
 import { Fragments } from '../../server/replay/fragments.js';
-import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import type { PlainMarket, PlainSnapshot, PlainStore } from '../reference/replay.js';
 import { PATIENT, sharedPool } from './pool.js';
 import { checkedFetch } from './conformance.js';
@@ -127,7 +127,7 @@ export interface TestServiceOptions {
   /** Replaces the usual limits of pages in the pool. */
   pageLimits?: Partial<WorkLimits>;
   /** Memory for segments' columns; 0: every page reads its segments. */
-  columnBytes?: number;
+  blockBytes?: number;
   depth?: MemoryDepth;
   /** Of tokens' rows, by address. */
   details?: DetailsOf;
@@ -203,7 +203,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     log,
     quotes,
     queue,
-    columns: new SegmentColumns(depth, options.columnBytes),
+    blocks: new SegmentBlocks(depth, options.blockBytes),
     native: DEFAULT_NATIVE,
     onAnswered: (source) => metrics.pageAnswered(source),
   });

@@ -10,7 +10,7 @@ import { LiveParts } from '../../server/live-parts.js';
 import { DEFAULT_SHARES } from '../../server/memory.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import type { LiveOrders } from '../../server/orders/live-orders.js';
-import { SegmentColumns } from '../../server/replay/segment-columns.js';
+import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import type { LiveTokens } from '../../server/tokens/live-tokens.js';
 import type { KeyTier } from '../../storage/contract.js';
 import type { Store } from '../../storage/store.js';
@@ -92,7 +92,7 @@ export class MarketService {
         quotes,
         queue,
         native: DEFAULT_NATIVE,
-        columns: new SegmentColumns(depth),
+        blocks: new SegmentBlocks(depth),
         limiter: new Limiter({ usage: store.usage }),
         isDelayed: ({ id }) => id === delayedId,
       }),
