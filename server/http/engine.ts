@@ -140,8 +140,14 @@ export const SOCKET_LIMITS = {
   maxWaitingBytes: 1024 * 1024,
 } as const;
 
+/** Members of a header's list, and parameters of one, that are read; further ones are ignored. */
+export const MAX_LIST_MEMBERS = 100;
+
+/** The members of a header's list, as sent. */
+export const membersOf = (header: string): string[] => header.split(',', MAX_LIST_MEMBERS);
+
 export const offeredProtocols = (header: string): string[] =>
-  header === '' ? [] : header.split(',').map((name) => name.trim());
+  header === '' ? [] : membersOf(header).map((name) => name.trim());
 
 /**
  * The most bytes of a request's body that the server receives, whether it reads or drops them. If more arrive, the
@@ -157,11 +163,7 @@ export function declaresLongBody(request: Pick<EngineRequest, 'header'>): boolea
 
 /** Whether a header's list has an option, in lower case. */
 export const hasToken = (header: string, token: string): boolean =>
-  header !== '' &&
-  header
-    .toLowerCase()
-    .split(',')
-    .some((one) => one.trim() === token);
+  header !== '' && membersOf(header.toLowerCase()).some((one) => one.trim() === token);
 
 export const WEBSOCKET_VERSION = '13';
 

@@ -3,12 +3,12 @@
  * that a client knows. Parameters of an accepted media type, such as `charset`, do not exclude an offer
  * without them.
  */
+import { MAX_LIST_MEMBERS, membersOf } from './engine.js';
 
 /** Whether an If-None-Match header names an entity tag (RFC 9110, 13.1.2: weak comparison). */
 export function namesTag(ifNoneMatch: string, tag: string): boolean {
   const opaque = (one: string): string => one.trim().replace(/^W\//, '');
-  return ifNoneMatch
-    .split(',')
+  return membersOf(ifNoneMatch)
     .map(opaque)
     .some((one) => one === '*' || one === opaque(tag));
 }
@@ -89,8 +89,8 @@ export function bestOffer<T>(offers: readonly T[], weigh: (offer: T) => number):
 /** Elements in lower case. Ignores malformed elements, and parameters other than q. */
 function parseWeighted(header: string): Weighted[] {
   const items: Weighted[] = [];
-  for (const element of header.toLowerCase().split(',')) {
-    const [value, ...parameters] = element.split(';').map((text) => text.trim());
+  for (const element of membersOf(header.toLowerCase())) {
+    const [value, ...parameters] = element.split(';', MAX_LIST_MEMBERS).map((text) => text.trim());
     const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     if (value === '' || (q !== undefined && !WEIGHT.test(q))) continue;
     items.push({ value, weight: q === undefined ? 1 : Number(q) });

@@ -3,6 +3,7 @@ import { webcrypto } from 'node:crypto';
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
 import type { PageFormat } from '../../compute/replay/page-format.js';
 import { notAcceptable } from '../api/replies.js';
+import { membersOf } from '../http/engine.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { bestOffer, negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
@@ -66,7 +67,7 @@ type Algorithm = keyof typeof ALGORITHMS;
  */
 function wantedAlgorithm(wanted: string): Algorithm | null {
   const preferences = new Map<string, number>();
-  for (const member of wanted.split(',')) {
+  for (const member of membersOf(wanted)) {
     const parts = /^\s*([a-z0-9-]+)\s*=\s*(10|[0-9])\s*$/.exec(member);
     if (parts !== null) preferences.set(parts[1], Number(parts[2]));
   }

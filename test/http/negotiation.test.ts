@@ -54,6 +54,10 @@ it.each([
   ['*;q=0, identity', 'identity'],
   ['identity;q=0, br;q=0.1', 'br'],
   ['x-unknown, ,', 'identity'],
+  [`${'x,'.repeat(99)}gzip`, 'gzip'],
+  [`${'x,'.repeat(100)}gzip`, 'identity'],
+  [`gzip${';x'.repeat(98)};q=0`, 'identity'],
+  [`gzip${';x'.repeat(99)};q=0`, 'gzip'],
 ])('Accept-Encoding %j gives %s', (header, expected) => {
   expect(negotiateEncoding(header, ['br', 'gzip'])).toBe(expected);
 });
