@@ -16,6 +16,8 @@ const SOCKET_OPTIONS: ServerOptions & { closeTimeout: number } = {
   closeTimeout: 2_000,
 };
 
+const PROTOCOL_HEADER = 'Sec-WebSocket-Protocol';
+
 interface Upgrade {
   req: IncomingMessage;
   socket: Socket;
@@ -31,13 +33,11 @@ export function upgrade(
   { req, socket, upgradeHead, headers, protocol }: Upgrade,
   open: OpenSocket,
 ): void {
-  const server = new WebSocketServer({
-    ...SOCKET_OPTIONS,
-    handleProtocols: () => protocol ?? false,
-  });
-  server.on('headers', (lines) =>
-    lines.push(...headers.map(([name, value]) => `${name}: ${value}`)),
-  );
+  const server = new WebSocketServer(SOCKET_OPTIONS);
+  // The library would itself refuse offers that are repeated or no tokens.
+  delete req.headers[PROTOCOL_HEADER.toLowerCase()];
+  const all = protocol === null ? headers : [...headers, [PROTOCOL_HEADER, protocol]];
+  server.on('headers', (lines) => lines.push(...all.map(([name, value]) => `${name}: ${value}`)));
   server.handleUpgrade(req, socket, upgradeHead, (ws) => openNodeSocket(ws, socket, open));
 }
 

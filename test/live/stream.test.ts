@@ -16,6 +16,7 @@ import {
   timesOf,
 } from '../support/live-client.js';
 import { RawClient } from '../support/raw-client.js';
+import { frame, Raw, TEXT } from '../support/raw-socket.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually, letPass } from '../support/waiting.js';
 
@@ -300,6 +301,19 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       /^HTTP\/1\.1 400 [^]*\r\nSec-WebSocket-Version: 13\r\n/,
     );
     client.socket.destroy();
+  });
+
+  it.each([
+    ['repeated offers of its subprotocol', 'fathom.v1.json, fathom.v1.json', '"pong"'],
+    ['its subprotocol among what is none', 'a b, fathom.v1.json,,', '"pong"'],
+    ['no subprotocol that it knows', 'a b, c,,', 'Sec-WebSocket-Protocol: expected any of'],
+  ])('answers a handshake with %s', async (_, protocols, answer) => {
+    const raw = await Raw.open(service.url, key, { 'Sec-WebSocket-Protocol': protocols });
+    raw.send(frame(TEXT, Buffer.from('{"op":"ping"}')));
+    await raw.hears(answer);
+    const isAccepted = raw.received.includes('Sec-WebSocket-Protocol: fathom.v1.json\r\n');
+    expect(isAccepted).toBe(answer === '"pong"');
+    raw.socket.destroy();
   });
 
   it('refuses query parameters of the handshake, since messages subscribe', async () => {

@@ -36,13 +36,19 @@ export class Raw {
     socket.on('error', () => undefined);
   }
 
-  static async open(url: string, key: string | null): Promise<Raw> {
+  static async open(
+    url: string,
+    key: string | null,
+    headers: Record<string, string> = {},
+  ): Promise<Raw> {
     const { port } = new URL(url);
     const raw = new Raw(connect(Number(port), '127.0.0.1'));
     raw.socket.write(
       `GET /api/v1/stream HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
         `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n` +
-        `${key === null ? '' : `x-api-key: ${key}\r\n`}\r\n`,
+        `${Object.entries(key === null ? headers : { ...headers, 'x-api-key': key })
+          .map(([name, value]) => `${name}: ${value}\r\n`)
+          .join('')}\r\n`,
     );
     await eventually('the upgrade', () => raw.received.includes('\r\n\r\n'));
     expect(raw.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
