@@ -43,7 +43,7 @@ export class LiveConnection implements Reader {
   messages = 0;
   /** Null until the client has sent a key. */
   key: { text: string; record: KeyRecord } | null = null;
-  private waiters: (() => void)[] = [];
+  private readonly waiters = new Set<() => void>();
   private open = true;
   private countedBytes = 0;
   /** Of replies to the client's messages and pings since it last took any of what waits. */
@@ -132,11 +132,19 @@ export class LiveConnection implements Reader {
     this.unread.count(this, this.countedBytes);
   }
 
-  /** Resolves once it has room, or the client has gone. */
-  async room(): Promise<void> {
-    while (this.open && !this.hasRoom) {
+  /** Resolves once it has room, the client has gone, or `stop` is called. */
+  async room(onStop: (stop: () => void) => void): Promise<void> {
+    let isStopped = false;
+    while (this.open && !this.hasRoom && !isStopped) {
       if (this.isReading) this.unread.block(this);
-      await new Promise<void>((resolve) => this.waiters.push(resolve));
+      await new Promise<void>((resolve) => {
+        this.waiters.add(resolve);
+        onStop(() => {
+          isStopped = true;
+          this.waiters.delete(resolve);
+          resolve();
+        });
+      });
     }
   }
 
@@ -149,7 +157,8 @@ export class LiveConnection implements Reader {
   }
 
   wake(): void {
-    for (const resolve of this.waiters.splice(0)) resolve();
+    for (const resolve of this.waiters) resolve();
+    this.waiters.clear();
   }
 
   cut(): void {

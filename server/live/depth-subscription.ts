@@ -49,7 +49,6 @@ export class DepthSubscription
   private isLive = false;
   /** performance.now() of the commit whose changes are being sent; null: history, or changes that no commit caused. */
   private committedMs: number | null = null;
-  private stopWaiting = (): void => undefined;
   private readonly meter: PageMeter;
 
   constructor(options: DepthSubscriptionOptions) {
@@ -88,7 +87,6 @@ export class DepthSubscription
 
   override end(): void {
     super.end();
-    this.stopWaiting();
     this.options.cohorts.leave(this);
   }
 
@@ -255,7 +253,7 @@ export class DepthSubscription
   /** Waits for the client to read, and sends `lagged` if there are changes by then. */
   private async waitForRoom(): Promise<void> {
     const { connection, feed } = this.options;
-    await connection.room();
+    await connection.room((stop) => (this.stopWaiting = stop));
     if (this.isEnded || !this.isLive) return;
     const step = this.source && (await feed.step(this.source.tokenId, this.progress));
     if (step !== null && step.type !== 'none' && step.type !== 'behind')

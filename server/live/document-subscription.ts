@@ -50,7 +50,7 @@ export class DocumentSubscription extends PaidSubscription<DocumentSubscriptionO
   private async catchUp(): Promise<void> {
     if (this.isBehind) return;
     this.isBehind = true;
-    await this.options.connection.room();
+    await this.options.connection.room((stop) => (this.stopWaiting = stop));
     this.isBehind = false;
     this.following?.catchUp();
   }

@@ -18,6 +18,8 @@ export abstract class PaidSubscription<O extends SubscriptionOptions> implements
   abstract readonly channel: string;
   readonly id: string;
   protected isEnded = false;
+  /** Ends what the subscription waits for: it must not be kept until that comes. */
+  protected stopWaiting = (): void => undefined;
   private sentMs = performance.now();
 
   constructor(protected readonly options: O) {
@@ -26,6 +28,7 @@ export abstract class PaidSubscription<O extends SubscriptionOptions> implements
 
   end(): void {
     this.isEnded = true;
+    this.stopWaiting();
   }
 
   tick(nowMs: number): void {

@@ -1,12 +1,14 @@
 /** What waits for live clients that do not read, and what a message names. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { queryObjects } from 'node:v8';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { startHttpServer } from '../../server/http/server.js';
 import type { LiveConnection } from '../../server/live/connection.js';
 import { LiveConnections } from '../../server/live/connections.js';
+import { DepthSubscription } from '../../server/live/depth-subscription.js';
 import { COMMENT, EventWire } from '../../server/live/event-wire.js';
 import { liveLimits, UnreadBytes } from '../../server/live/unread.js';
 import { MIB, SHARES } from '../../server/memory.js';
@@ -16,6 +18,7 @@ import { temporaryDirectory } from '../support/folders.js';
 import { LiveClient, type Message } from '../support/live-client.js';
 import { NO_LOG } from '../support/log.js';
 import { RawClient, requestText } from '../support/raw-client.js';
+import { Raw, text } from '../support/raw-socket.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -47,7 +50,7 @@ async function ingestMarkets(directory: string, t: number, markets: readonly Tes
 
 const metricOf = async (service: Service, name: string): Promise<number> => {
   const lines = await (await fetch(`${service.url}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(lines)?.[1]);
+  return Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (\\S+)$`, 'm').exec(lines)?.[1]);
 };
 
 describe.each(ENGINES)('Live on engine %s', (engine) => {
@@ -179,6 +182,26 @@ describe.each(ENGINES)('Live on engine %s', (engine) => {
     await eventually('that nothing waits', async () => {
       return (await metricOf(service, 'fathom_stream_waiting_bytes')) === 0;
     });
+  });
+
+  it('keeps no subscription that has ended, though its client reads nothing', async () => {
+    const raw = await Raw.open(service.url, await keyOf('fickle'));
+    onTestFinished(() => void raw.socket.destroy());
+    raw.socket.pause();
+    const band = { min_pct: -8, max_pct: 8 };
+    const subscribe = { op: 'subscribe', channel: 'depth', address: MINT, from: T0, ...band };
+    // More history than the buffers at both ends hold.
+    raw.send(...Array.from({ length: 90 }, (_, i) => text({ ...subscribe, id: `history${i}` })));
+    const waiting = () => metricOf(service, 'fathom_stream_waiting_bytes');
+    await eventually('a client that does not read', async () => (await waiting()) > MIB / 4);
+    const ended = () => metricOf(service, 'fathom_stream_messages_total{type="unsubscribed"}');
+    const kept = () => queryObjects(DepthSubscription, { format: 'count' });
+    const [before, endedBefore] = [kept(), (await ended()) || 0];
+    for (let i = 0; i < 100; i++)
+      raw.send(text({ ...subscribe, id: 'a' }), text({ op: 'unsubscribe', id: 'a' }));
+    await eventually('their end', async () => (await ended()) === endedBefore + 100);
+    expect(kept()).toBeLessThan(before + 10);
+    expect(raw.isClosed).toBe(false);
   });
 });
 
