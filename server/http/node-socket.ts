@@ -44,7 +44,7 @@ export function upgrade(
 function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): void {
   const socket: LiveSocket = {
     get waitingBytes() {
-      return ws.bufferedAmount;
+      return ws.bufferedAmount - takenBytes(connection);
     },
     send: (message, isText) => ws.send(message, { binary: !isText }),
     ping: () => ws.ping(),
@@ -78,4 +78,13 @@ function openNodeSocket(ws: WebSocket, connection: Socket, open: OpenSocket): vo
     clearTimeout(silence);
     listener.onClose();
   });
+}
+
+/** What the kernel has taken of the write in progress: Node counts that as waiting until all of it is taken. */
+function takenBytes(socket: Socket): number {
+  const { _handle: handle, _writableState: state } = socket as unknown as {
+    _handle: { writeQueueSize: number } | null;
+    _writableState: { writelen: number };
+  };
+  return handle === null ? 0 : Math.max(0, state.writelen - handle.writeQueueSize);
 }

@@ -128,7 +128,10 @@ export class LiveConnection implements Reader {
   /** Counts what waits. */
   count(): void {
     if (!this.open) return;
+    const before = this.countedBytes;
     this.countedBytes = this.waitingBytes;
+    // Node's engine reports only when nothing waits any more, or a long piece was taken.
+    if (this.countedBytes < before) this.takenMs = runningMs();
     this.unread.count(this, this.countedBytes);
   }
 

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { queryObjects } from 'node:v8';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { runningMs } from '../../compute/running-time.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { startHttpServer } from '../../server/http/server.js';
@@ -281,5 +282,65 @@ describe.each(ENGINES)('An event stream on engine %s', (engine) => {
     expect(connections.size).toBe(1);
     client.socket.destroy();
     await eventually('the end', () => connections.size === 0);
+  });
+});
+
+describe.each(ENGINES)('A WebSocket on engine %s', (engine) => {
+  it('is read as long as parts of a long message are', async () => {
+    const connections = new LiveConnections({
+      keys: { find: () => null } as never,
+      limiter: { maxConnections: () => Infinity },
+      unread: new UnreadBytes(liveLimits(2 ** 40)),
+    });
+    const opened: LiveConnection[] = [];
+    const socketPath = '/api/v1/stream';
+    const route: Route = {
+      method: 'GET',
+      path: socketPath,
+      handle: ({ exchange }) =>
+        exchange.openSocket(null, (socket) => {
+          const connection = connections.add({
+            format: 'json',
+            keepAliveS: 20,
+            get waitingBytes() {
+              return socket.waitingBytes;
+            },
+            send: (message) => socket.send(message, true),
+            keepAlive: () => socket.ping(),
+            close: (code, reason) => socket.close(code, reason),
+            cut: () => socket.cut(),
+          });
+          connection.key = { text: '', record: { id: 'key' } as never };
+          opened.push(connection);
+          return {
+            onMessage: () => undefined,
+            onTaken: () => connection.onTaken(),
+            onControlFrame: () => undefined,
+            onClose: () => connections.forget(connection),
+          };
+        }),
+    };
+    const server = await startHttpServer({
+      engine: await loadEngine(engine, NO_LOG),
+      host: '127.0.0.1',
+      port: 0,
+      handle: createRouter([route], NO_LOG),
+      log: NO_LOG,
+      socketPath,
+    });
+    onTestFinished(() => server.close());
+    const raw = await Raw.open(`http://127.0.0.1:${server.port}`, null);
+    onTestFinished(() => void raw.socket.destroy());
+    await eventually('the connection', () => opened.length === 1);
+    const [connection] = opened;
+    raw.socket.pause();
+    connection.send(Buffer.alloc(40 * MIB, 'a'));
+    const [unread, sentMs] = [connection.waitingBytes, runningMs()];
+    raw.socket.resume();
+    await eventually('a part', () => raw.received.length > 16 * MIB);
+    raw.socket.pause();
+    expect(connection.waitingBytes).toBeLessThan(unread);
+    await connections.tick(() => undefined);
+    expect(connection.stalledMs).toBeLessThan(runningMs() - sentMs);
   });
 });
