@@ -50,14 +50,17 @@ interface HandlerOptions extends GivenServices {
   live: LiveParts;
   /** Memory for kept replies. */
   keptReplyBytes?: number;
+  /** Memory for kept pages. */
+  keptPageBytes?: number;
 }
 
 export function handlersOf({ live, ...given }: HandlerOptions): Handlers<typeof ENDPOINTS> {
   const { tokens, topScores, orders, holderFlows, lp } = live;
   const kept = replyMemory(given.keptReplyBytes ?? DEFAULT_SHARES.keptReplies);
+  const keptPages = replyMemory(given.keptPageBytes ?? DEFAULT_SHARES.keptPages);
   const inPreparation = new Budget(MAX_PAGES_IN_PREPARATION);
   const parts = { tokens, orders, holderFlows, lp };
-  const services: Services = { ...given, ...parts, kept, inPreparation };
+  const services: Services = { ...given, ...parts, kept, keptPages, inPreparation };
   return {
     getScore: scoreHandler(services),
     postScore: batchScoreHandler(services),

@@ -21,7 +21,9 @@ export const SHARES = {
   /** Fragments of pages. */
   fragments: { leastMib: 8, percent: 15 },
   /** Blocks of segments that pages used. */
-  blocks: { leastMib: 8, percent: 8 },
+  blocks: { leastMib: 4, percent: 4 },
+  /** Pages from fragments that are kept for the next request. */
+  keptPages: { leastMib: 4, percent: 4 },
   /** Replies that clients have yet to take. */
   replies: { leastMib: 24, percent: 10 },
   /** Live messages: those that clients have yet to take, and those that are kept for further clients. */

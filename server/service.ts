@@ -154,6 +154,7 @@ export async function startService(
       blocks,
       queue: store.queue,
       keptReplyBytes: memory.keptReplies,
+      keptPageBytes: memory.keptPages,
       isDelayed: ({ tier }) => plans[tier]?.delayedDepth === true,
       onAnswered: (source) => metrics.pageAnswered(source),
     });

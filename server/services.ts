@@ -48,6 +48,8 @@ export interface Services extends GivenServices {
   holderFlows: HolderFlows;
   lp: LpTools;
   kept: ReplyMemory;
+  /** Pages from fragments. */
+  keptPages: ReplyMemory;
   /** Bounds requests being planned or answered from fragments. */
   inPreparation: Budget;
 }

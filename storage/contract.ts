@@ -119,6 +119,11 @@ export interface DepthSource {
   plan(request: PlanRequest): Promise<PagePlan>;
   /** The token's markets in order of first arrival; segments' market columns index it. */
   markets(tokenId: number): readonly Market[];
+  /**
+   * Stands for the token's stored snapshots, if they are known at once: a commit that changes them, or how they are
+   * stored, replaces it.
+   */
+  directory(tokenId: number): object | null;
   /** Time of the token's first snapshot up to `nowS`; null if there is none. */
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null>;
   /** Times of the stored snapshots of one token and tier, ascending, including future ones. */

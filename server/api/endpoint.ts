@@ -127,8 +127,10 @@ type ChainOf<R extends ChainRule> = R extends { kind: 'list' | 'filter' }
 export interface PreparedReply {
   status: 200 | 304;
   headers: Headers;
-  /** null if the status has no body. Must not be used elsewhere: its memory is freed after sending. */
+  /** null if the status has no body. Unless it is shared, its memory is freed after sending. */
   body: Uint8Array | null;
+  /** Whether other replies use the body, too. */
+  isShared?: boolean;
 }
 
 /** The document of a 200, or a reply that makes it (see replies.ts). */

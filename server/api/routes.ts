@@ -93,7 +93,8 @@ function answer(
   if (endpoint.prepares !== undefined) {
     const prepared = handler(call) as Promise<PreparedReply | null>;
     return prepared.then((reply) => {
-      if (reply !== null) exchange.reply(reply.status, reply.headers, reply.body, 'once');
+      if (reply !== null)
+        exchange.reply(reply.status, reply.headers, reply.body, reply.isShared ? 'shared' : 'once');
     });
   }
   const form = negotiateForm(exchange, forms);

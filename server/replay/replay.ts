@@ -31,6 +31,7 @@ import {
 } from './page-plan.js';
 import { replayParameters, replayRequest, type ReplayRequest } from './parameters.js';
 import { cacheHeaders, entityTag, type PageIdentity } from './entity-tag.js';
+import { keepPage, type KeptPage, keyOfPage } from './kept-pages.js';
 import {
   ARROW_STREAM,
   negotiate,
@@ -170,17 +171,22 @@ export function replayHandler(services: Services): Handler<typeof getReplay> {
     const request = replayRequest(token, query, nowS);
     const job = jobOf(services, exchange, request, negotiate(exchange), nowS);
     exchange.addHeader(...VARY);
+    const kept = await keptReply(services, job);
+    if (kept !== null) return answered(services, kept);
     const { plan, reply } = await prepare(services, job);
-    if (reply !== null) {
-      if (reply.status === 304) services.onAnswered?.('not_modified');
-      else if (reply.body !== null) services.onAnswered?.('fragments');
-      return reply;
-    }
+    if (reply !== null) return answered(services, reply);
     const render = (run: RunTask) => renderPage(services, job, plan, run);
     const made = await services.pool.schedule('page', key.id, render, exchange);
     if (made !== null) services.onAnswered?.('pool');
     return made;
   };
+}
+
+/** Counts a reply that no thread has made. */
+function answered({ onAnswered }: Services, reply: PreparedReply): PreparedReply {
+  if (reply.status === 304) onAnswered?.('not_modified');
+  else if (reply.body !== null) onAnswered?.('fragments');
+  return reply;
 }
 
 /** A request, and the page that it asks for. */
@@ -210,14 +216,27 @@ function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob):
   return { source, fromS, toS, stepS, nowS };
 }
 
+/** The reply with a kept page; null if none is kept, or if the client names another tag, which may be good as well. */
+async function keptReply(
+  { depth, keptPages }: Services,
+  job: PageJob,
+): Promise<PreparedReply | null> {
+  const key = keyOfPage(depth, job);
+  const page = key === null ? undefined : (keptPages.get(key) as KeptPage | undefined);
+  if (page === undefined) return null;
+  if (job.exchange.header('if-none-match') !== '') return notModified(job, page.tag);
+  return { ...(await fullReply(job, page.tag, page)), isShared: true };
+}
+
 /** Plans the page, and replies at once if that needs no thread: 304, fragments, HEAD. */
 function prepare(
   services: Services,
   job: PageJob,
 ): Promise<{ plan: PagePlan; reply: PreparedReply | null }> {
   return prepared(services.inPreparation, async () => {
+    const key = keyOfPage(services.depth, job);
     const plan = await makePlan(services.depth, planRequest(job));
-    return { plan, reply: await replyWithoutPool(services, job, plan) };
+    return { plan, reply: await replyWithoutPool(services, job, plan, key) };
   });
 }
 
@@ -225,6 +244,7 @@ async function replyWithoutPool(
   services: Services,
   job: PageJob,
   plan: PagePlan,
+  key: string | null,
 ): Promise<PreparedReply | null> {
   const { exchange, request } = job;
   if (exchange.header('if-none-match') !== '') {
@@ -236,7 +256,14 @@ async function replyWithoutPool(
   // Fragments cover whole segments, and do not pay if pages use only a few snapshots of each.
   const fragments = request.stepS === undefined ? services.fragments : undefined;
   const assembled = await fragments?.page(plan, job.page);
-  if (assembled) return fullReply(job, tagOf(job, plan), assembled);
+  if (assembled) {
+    const tag = tagOf(job, plan);
+    const reply = await fullReply(job, tag, assembled);
+    // A commit in the meantime may or may not be in the plan.
+    if (key === null || tag === null || keyOfPage(services.depth, job) !== key) return reply;
+    keepPage(services.keptPages, key, { tag, ...assembled });
+    return { ...reply, isShared: true };
+  }
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
   return exchange.method === 'HEAD' ? pageReply(job, tagOf(job, plan), null) : null;
 }

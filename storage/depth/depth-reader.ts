@@ -63,6 +63,10 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     return tokenRecord(this.catalog.leg(token.asset, 'mainchain'));
   }
 
+  directory(tokenId: number): object | null {
+    return this.directories.inMemory(tokenId) ?? null;
+  }
+
   async plan(request: PlanRequest): Promise<PagePlan> {
     const directory = await this.directories.get(request.tokenId);
     // The markets are read after the directory: a commit in between only appends markets.

@@ -89,9 +89,13 @@ export class Directories {
 
   /** A token's last published directory. */
   async get(tokenId: number): Promise<Directory> {
+    return this.inMemory(tokenId) ?? this.loading.get(tokenId) ?? this.load(tokenId);
+  }
+
+  /** The same if it is in memory. */
+  inMemory(tokenId: number): Directory | undefined {
     const fresh = this.fresh?.get(tokenId)?.directory;
-    const known = fresh ?? this.cached.get(tokenId) ?? this.empty.get(tokenId);
-    return known ?? this.loading.get(tokenId) ?? this.load(tokenId);
+    return fresh ?? this.cached.get(tokenId) ?? this.empty.get(tokenId);
   }
 
   /** Tokens with snapshots of a tier before its cut-off, ascending. */

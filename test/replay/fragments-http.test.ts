@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Fragments } from '../../server/replay/fragments.js';
 import { checkedFetch } from '../support/conformance.js';
 import { MemoryDepth } from '../support/memory-depth.js';
@@ -185,6 +185,67 @@ describe('a client that takes both codings', () => {
       const reply = await get(`${path}&venues=orca`, header);
       await reply.arrayBuffer();
       expect(reply.headers.get('content-encoding')).toBe(coding);
+    }
+  });
+});
+
+describe('a page from fragments that is repeated', () => {
+  const from = wide.snapshots[200].t;
+  const path = (to: number) => `/replay/${WIDE_MINT}?from=${from}&to=${to}`;
+  const settled = path(NOW_S - 3600);
+  const plans = vi.spyOn(service.depth, 'plan');
+  /** How many plans one more request makes, and what it gets. */
+  const again = async (url: string) => {
+    plans.mockClear();
+    const { headers, body } = await rawReply(`${service.server.url}/api/v1${url}`, {
+      'x-api-key': KEY,
+      'accept-encoding': 'gzip',
+    });
+    const { etag } = headers;
+    return { plans: plans.mock.calls.length, etag, text: zlib.gunzipSync(body).toString() };
+  };
+
+  it('is kept as it was sent, until what is stored changes', async () => {
+    await warm(settled, 'gzip');
+    const first = await again(settled);
+    expect(first.text).toBe(await plain(settled));
+    for (let i = 0; i < 3; i++) expect(await again(settled)).toEqual({ ...first, plans: 0 });
+    const { text } = await again(`${settled}&group=all`);
+    expect(text).toBe(await plain(`${settled}&group=all`));
+    // The same cells in other segments, then with another price.
+    service.depth.compact(WIDE_MINT, 29);
+    expect(await again(settled)).toEqual({ ...first, plans: 1 });
+    wide.snapshots[210] = { ...wide.snapshots[210], price: 2 * wide.snapshots[210].price };
+    service.depth.compact(WIDE_MINT, 24);
+    await warm(settled, 'gzip');
+    const changed = await again(settled);
+    expect(changed.text).toBe(await plain(settled));
+    expect(changed.text).not.toBe(first.text);
+    expect(changed.etag).not.toBe(first.etag);
+  });
+
+  it('is made again as long as time may change it', async () => {
+    const recent = path(NOW_S - 3599);
+    await warm(recent, 'gzip');
+    for (let i = 0; i < 3; i++) expect((await again(recent)).plans).toBe(1);
+    const stepped = `${settled}&step=1h`;
+    await warm(stepped, 'gzip');
+    expect((await again(stepped)).plans).toBe(1);
+  });
+
+  it('gives 304 for its tag and for that of another coding', async () => {
+    await warm(settled, 'gzip');
+    const tags = await Promise.all(
+      ['gzip', 'br'].map(async (coding) => {
+        const reply = await get(settled, coding);
+        await reply.arrayBuffer();
+        return reply.headers.get('etag') as string;
+      }),
+    );
+    for (const tag of tags) {
+      const headers = { 'x-api-key': KEY, 'accept-encoding': 'gzip, br', 'if-none-match': tag };
+      const { status } = await fetch(`${service.server.url}/api/v1${settled}`, { headers });
+      expect(status).toBe(304);
     }
   });
 });

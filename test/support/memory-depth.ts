@@ -103,6 +103,10 @@ export class MemoryDepth implements DepthSource {
     return this.ownTokens[tokenId - 1].store.markets;
   }
 
+  directory(tokenId: number): object {
+    return this.ownTokens[tokenId - 1].places;
+  }
+
   firstSnapshotT(tokenId: number, nowS: number): Promise<number | null> {
     const first = Math.min(...this.ownTokens[tokenId - 1].store.snapshots.map(({ t }) => t));
     return Promise.resolve(first <= nowS ? first : null);
