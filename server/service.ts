@@ -191,7 +191,7 @@ export async function startService(
         checks: {
           stopping: () => !isStopping,
           store: () => store.probe(),
-          disk: () => store.checkCommits(),
+          disk: () => store.room.checkCommits(),
           pool: () => pool.probe(),
           boards: () => lp.isReady,
           ...(node === null ? alone(store) : checksOf(node)),
@@ -281,7 +281,7 @@ function followParts(metrics: Metrics, parts: MeasuredParts): void {
     pagesWaiting: () => pool.waiting('page'),
     busyThreads: () => pool.busyThreads,
     storeBytes: () => store.bytes(),
-    ...diskGauges(() => store.disk()),
+    ...diskGauges(() => store.room.figures()),
     fragmentsMemoryBytes: () => fragments.memoryBytes,
     fragmentFiles: () => files?.count ?? 0,
     fragmentFileBytes: () => files?.bytes ?? 0,

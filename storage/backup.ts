@@ -1,6 +1,6 @@
 /**
  * Copies a store while a server may have it open and change it. After a checkpoint, DuckDB changes no block of the
- * file until the next one: later commits go into the log and into free blocks. So a copy has the store's state at the
+ * file until the next one: later commits go into the WAL and into free blocks. So a copy has the store's state at the
  * checkpoint, unless another checkpoint follows during the copy, which the file's changed head reveals.
  */
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import type { UseStore } from './operations.js';
 const HEAD_BYTES = 3 * 4096;
 /** Bytes copied at once. */
 const COPIED_AT_ONCE = 4 * 1024 * 1024;
-/** Attempts to copy the file: a log that grows too long during a copy forces a checkpoint. */
+/** Attempts to copy the file: a WAL that grows too long during a copy forces a checkpoint. */
 const MAX_ATTEMPTS = 3;
 /** Free bytes to leave on the disk. */
 const SPARE_BYTES = 16 * 1024 * 1024;
@@ -131,7 +131,7 @@ async function copyInto(target: FileHandle, request: BackupRequest): Promise<Cop
     await source.close();
   }
   throw new InputError(
-    `${directory} receives more data during a copy than its log holds: back it up when less arrives, or to a faster disk`,
+    `${directory} receives more data during a copy than its WAL holds: back it up when less arrives, or to a faster disk`,
   );
 }
 

@@ -1,13 +1,31 @@
 /** How a store follows a log: its position, the settings that nodes share, and how it applies entries. */
+import type { EventEmitter } from 'node:events';
+import type { Removed } from '../compute/segment/remove.js';
+import { applyBundle, retireAll } from './apply-bundle.js';
 import { bundleFile, framesOf, readBundleFile } from './bundle.js';
-import type { Changes } from './changes.js';
+import type { Commits, StoreEvents, Added } from './commit.js';
+import type { Catalog } from './depth/catalog.js';
+import type { Revisions } from './depth/revisions.js';
+import type { Database } from './duckdb/database.js';
 import { InputError } from './errors.js';
+import type { KeyRing } from './keys/key-ring.js';
 import type { Statements } from './duckdb/statements.js';
 import type { Entry, SharedEntry } from './log/entry.js';
-import { type LogMark, writeMark } from './log/mark.js';
-import { type Settings, type SettingsChange, writeSettings } from './log/settings.js';
-import type { StoreParts } from './opening.js';
-import type { Departure } from './operations.js';
+import { type LogMark, markOf, writeMark } from './log/mark.js';
+import { type Settings, type SettingsChange, settingsOf, writeSettings } from './log/settings.js';
+import type { Meta } from './meta.js';
+import type { CommitReport, Departure } from './operations.js';
+
+/** What entries change. */
+interface LogParts {
+  directory: string;
+  database: Database;
+  catalog: Catalog;
+  keys: KeyRing;
+  revisions: Revisions;
+  commits: Commits;
+  events: EventEmitter<StoreEvents>;
+}
 
 export class FollowedLog {
   /** The last entry that the store has applied; null if there is none. */
@@ -18,12 +36,11 @@ export class FollowedLog {
   settings: Settings;
 
   constructor(
-    private readonly parts: StoreParts,
-    private readonly changes: Changes,
+    private readonly parts: LogParts,
+    meta: Meta,
   ) {
-    this.last = parts.mark;
-    this.stored = parts.mark;
-    this.settings = parts.settings;
+    this.stored = this.last = markOf(meta);
+    this.settings = settingsOf(meta);
   }
 
   /** The last applied entry of a cluster's log; null if the store follows none. */
@@ -69,7 +86,7 @@ export class FollowedLog {
    * applied.
    */
   applyTogether(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
-    return this.marked(mark, () => this.changes.applyEntries(entries, mark));
+    return this.marked(mark, () => this.committedTogether(entries, mark));
   }
 
   /** Skips an entry that changes nothing, without writing that. */
@@ -93,7 +110,7 @@ export class FollowedLog {
       case 'large-bundle':
         return this.committed(bundleFile(directory, entry.name), mark);
       case 'retirement':
-        return this.changes.retireAll(entry, mark);
+        return this.retired(entry, mark);
       case 'key':
         return this.exclusive(() => keys.adopt(entry.stored, entry.isNew, mark));
       case 'key-update':
@@ -105,9 +122,39 @@ export class FollowedLog {
     }
   }
 
-  private committed(bundle: Uint8Array | string, mark: LogMark): Promise<unknown> {
-    const frames = () => (typeof bundle === 'string' ? readBundleFile(bundle) : framesOf(bundle));
-    return this.changes.commit(frames, mark);
+  private async committed(bundle: Uint8Array | string, mark: LogMark): Promise<CommitReport> {
+    const beganMs = performance.now();
+    const frames = typeof bundle === 'string' ? readBundleFile(bundle) : framesOf(bundle);
+    const { commits, events } = this.parts;
+    const { result, tokens } = await commits.change((tools) => applyBundle(frames, tools), mark);
+    const { added, ...applied } = result;
+    events.emit('commit', added, performance.now() - beganMs);
+    return { tokens, ...applied };
+  }
+
+  private async retired(
+    entry: Extract<Entry, { kind: 'retirement' }>,
+    mark: LogMark,
+  ): Promise<Removed> {
+    return (await this.parts.commits.change((tools) => retireAll(entry, tools), mark)).result;
+  }
+
+  private async committedTogether(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {
+    const beganMs = performance.now();
+    const { commits, events, revisions } = this.parts;
+    const first = mark.position - entries.length + 1;
+    const { result } = await commits.change(async (tools) => {
+      const added: Added[] = [];
+      for (const [i, entry] of entries.entries()) {
+        // Revisions get the position of the entry that made them.
+        if (i > 0) await revisions.write(tools.stage, { ...mark, position: first + i - 1 });
+        if (entry.kind === 'retirement') await retireAll(entry, tools);
+        else added.push((await applyBundle(framesOf(entry.bundle), tools)).added);
+      }
+      return added;
+    }, mark);
+    const tookMs = (performance.now() - beganMs) / entries.length;
+    for (const added of result) events.emit('commit', added, tookMs);
   }
 
   private async changeSettings(changed: Settings, mark: LogMark): Promise<SettingsChange> {

@@ -1,28 +1,37 @@
 /** Maintenance in the background, after commits. */
 import { LargeMap } from '../compute/large-map.js';
+import type { Commits } from './commit.js';
 import { DamagedSpanError } from './damaged-span.js';
+import type { Catalog } from './depth/catalog.js';
 import { findSmallSegments } from './depth/compaction.js';
-import type { StoreParts } from './opening.js';
+import type { Directories } from './depth/directories.js';
+import type { SampleMaker } from './depth/samples.js';
+import type { Database } from './duckdb/database.js';
 import { Turns } from './turns.js';
 
-/** How often the log is checked without a commit: counts of calls grow it too. */
-const LOG_CHECK_MS = 60_000;
+/** How often the WAL is checked without a commit: counts of calls grow it too. */
+const WAL_CHECK_MS = 60_000;
 
-/** Joins small segments, lists old ones, makes samples, and checkpoints a long log. */
+interface HousekeepingParts {
+  database: Database;
+  catalog: Catalog;
+  directories: Directories;
+  commits: Commits;
+}
+
+/** Joins small segments, lists old ones, makes samples, and checkpoints a long WAL. */
 export class Housekeeping {
   /** Tokens of the commits since the last work. */
   private touched: (readonly number[])[] = [];
   private working: Promise<void> = Promise.resolve();
-  private readonly logCheck = setInterval(() => this.after([]), LOG_CHECK_MS).unref();
+  private readonly walCheck = setInterval(() => this.after([]), WAL_CHECK_MS).unref();
   private closing = false;
   /** Segments that were found damaged: their neighbours are joined without them. */
   private readonly damaged = new Set<number>();
 
   constructor(
-    private readonly parts: Pick<
-      StoreParts,
-      'database' | 'catalog' | 'directories' | 'commits' | 'samples'
-    >,
+    private readonly parts: HousekeepingParts,
+    private readonly samples: SampleMaker,
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -43,7 +52,7 @@ export class Housekeeping {
   /** Waits for the running step and drops the rest. */
   async close(): Promise<void> {
     this.closing = true;
-    clearInterval(this.logCheck);
+    clearInterval(this.walCheck);
     await this.working;
   }
 
@@ -105,14 +114,14 @@ export class Housekeeping {
 
   /** Makes some samples; the others wait until newer commits have been processed. */
   private async makeSamples(): Promise<void> {
-    const { database, directories, commits, samples } = this.parts;
+    const { database, directories, commits } = this.parts;
     await this.repeat(async () => {
       const exclusive = (body: () => Promise<void>): Promise<void> =>
         commits.exclusive(async () => {
           await database.wal.shorten();
           await body();
         });
-      const areMore = await samples.step(directories.lastSegmentId, exclusive);
+      const areMore = await this.samples.step(directories.lastSegmentId, exclusive);
       if (areMore) this.after([]);
       return false;
     });

@@ -26,13 +26,13 @@ import {
   namedError,
 } from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
+import { FollowedLog } from './followed-log.js';
 import { HolderTokens } from './holders/holder-tokens.js';
+import { Housekeeping } from './housekeeping.js';
 import type { KeyPlans } from './keys/contract.js';
 import { KeyRing } from './keys/key-ring.js';
 import { UsageBook } from './keys/usage-book.js';
 import { removeLog } from './log/file-log.js';
-import { type LogMark, markOf } from './log/mark.js';
-import { type Settings, settingsOf } from './log/settings.js';
 import { type Meta, readMeta } from './meta.js';
 import { WaitingTokens } from './queue.js';
 import { ensureSchema } from './schema.js';
@@ -76,14 +76,14 @@ export interface StoreParts {
   directories: Directories;
   holderTokens: HolderTokens;
   commits: Commits;
-  samples: SampleMaker;
+  housekeeping: Housekeeping;
   keys: KeyRing;
   usage: UsageBook;
   queue: WaitingTokens;
   events: EventEmitter<StoreEvents>;
-  mark: LogMark | null;
+  /** What the store has applied of its log. */
+  log: FollowedLog;
   revisions: Revisions;
-  settings: Settings;
   /** Whether this opening created the store. */
   isNew: boolean;
 }
@@ -160,25 +160,23 @@ async function partsOf(
   const keys = await KeyRing.load(database, directory);
   if (options.plans !== undefined) keys.plans = options.plans;
   const events = new EventEmitter<StoreEvents>();
+  const queue = await WaitingTokens.load(database, {
+    hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
+    onError: failures('writing the queue'),
+  });
+  const stored = { directory, database, catalog, directories, holderTokens, keys, queue };
+  const shared = { ...stored, events, revisions: await Revisions.load(database, meta) };
+  const onChanged = (tokenIds: readonly number[]): void => housekeeping.after(tokenIds);
+  const commits = new Commits({ ...shared, onChanged }, options);
+  const samples = new SampleMaker(database, options.sampleSegments);
+  const onError = failures('joining small segments');
+  const housekeeping = new Housekeeping({ ...shared, commits }, samples, onError);
+  const parts = { ...shared, commits, housekeeping };
   return {
-    directory,
-    database,
-    catalog,
-    directories,
-    holderTokens,
-    events,
-    isNew,
-    commits: new Commits(database, catalog, directories, holderTokens, events, options),
-    keys,
+    ...parts,
+    log: new FollowedLog(parts, meta),
     usage: await UsageBook.load(database, failures('writing counts of calls')),
-    queue: await WaitingTokens.load(database, {
-      hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
-      onError: failures('writing the queue'),
-    }),
-    mark: markOf(meta),
-    samples: new SampleMaker(database, options.sampleSegments),
-    revisions: await Revisions.load(database, meta),
-    settings: settingsOf(meta),
+    isNew,
   };
 }
 

@@ -54,7 +54,7 @@ const OPERATIONS = {
   bytes: ofStore<() => Promise<number>>(),
   /**
    * Writes all commits into the database's file, then keeps the file unchanged until `released` aborts or the caller
-   * disconnects, unless the log gets too long. One caller at a time.
+   * disconnects, unless the WAL gets too long. One caller at a time.
    * @returns the position of the last entry of the log that the file includes; 0 if there is none
    */
   holdFile: ofStore<(released?: AbortSignal) => Promise<number>>(),

@@ -5,7 +5,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
-import { Changes } from './changes.js';
+import { applyBundle } from './apply-bundle.js';
+import { readBundle } from './bundle.js';
 import type { StoreEvents } from './commit.js';
 import { Checker } from './check/checker.js';
 import type {
@@ -43,12 +44,12 @@ import {
 } from './data-directory.js';
 import { fileBytes } from './disk.js';
 import { DepthReader } from './depth/depth-reader.js';
-import type { Cutoffs, RetentionStep } from './depth/retention-steps.js';
-import type { DiskFigures, DiskRoom } from './duckdb/disk-room.js';
+import { type Cutoffs, nextRetentionStep, type RetentionStep } from './depth/retention-steps.js';
+import type { DiskRoom } from './duckdb/disk-room.js';
 import { putBackWal } from './duckdb/opening.js';
 import { shrinkStep } from './duckdb/shrink.js';
 import { readRows, readRowsOf } from './flat-columns.js';
-import { FollowedLog } from './followed-log.js';
+import type { FollowedLog } from './followed-log.js';
 import { FileLog, removeLog } from './log/file-log.js';
 import { FileLogWriter } from './log/file-log-writer.js';
 import type { Settings, SettingsChange } from './log/settings.js';
@@ -97,7 +98,6 @@ export class Store implements StoreOperations {
   readonly usage: UsageBook;
   readonly queue: WaitingTokens;
   readonly events: EventEmitter<StoreEvents>;
-  private readonly changes: Changes;
   /** What the store has applied of its log. */
   readonly log: FollowedLog;
   /** Makes the store's changes; null if they come from a cluster's log. */
@@ -113,8 +113,7 @@ export class Store implements StoreOperations {
     this.usage = parts.usage;
     this.queue = parts.queue;
     this.events = parts.events;
-    this.changes = new Changes(parts, backgroundFailures(options, 'joining small segments'));
-    this.log = new FollowedLog(parts, this.changes);
+    this.log = parts.log;
     this.depth = new DepthReader(database, catalog, directories, parts.revisions);
     this.orders = {
       dca: {
@@ -161,10 +160,8 @@ export class Store implements StoreOperations {
       throw new LogGoneError(directory, parts.database.rejectedWal);
     const writer = new FileLogWriter({
       store: this,
+      database: parts.database,
       log,
-      checkHeld: () => parts.database.checkFile(),
-      checkRoom: () => this.checkCommits(),
-      noteFull: () => this.room.refused(),
       onDropped: backgroundFailures(options, 'applying a change in the log'),
       onWaiting: options.onWaiting,
     });
@@ -209,21 +206,12 @@ export class Store implements StoreOperations {
   }
 
   /** The store's disk, and what had to wait for room on it. */
-  disk(): Promise<DiskFigures> {
-    return this.room.figures();
-  }
-
-  /** @throws StoreUnavailableError while commits are refused because the disk is full */
-  checkCommits(): Promise<void> {
-    return this.room.checkCommits();
-  }
-
-  private get room(): DiskRoom {
+  get room(): DiskRoom {
     return this.parts.database.wal.room;
   }
 
   /**
-   * Checks that the store can be read and written. A full disk passes: checkCommits() reports it.
+   * Checks that the store can be read and written. A full disk passes: DiskRoom.checkCommits() reports it.
    * @throws Error if the store cannot be read, or if its directory cannot be written
    */
   async probe(): Promise<void> {
@@ -247,7 +235,11 @@ export class Store implements StoreOperations {
   }
 
   rehearse(bundle: string): Promise<CommitReport> {
-    return this.changes.rehearse(bundle);
+    return this.parts.commits.rehearse(async (tools) => {
+      const frames = readBundle(this.directory, bundle);
+      const { segments, replaced, deleted } = await applyBundle(frames, tools);
+      return { tokens: tools.stage.touched.length, segments, replaced, deleted };
+    });
   }
 
   async tokensBefore(cutoffs: Cutoffs): Promise<TokenName[]> {
@@ -277,12 +269,14 @@ export class Store implements StoreOperations {
   }
 
   /** The retention step that is due for a token; null if none is. */
-  dueStep(
-    token: TokenName,
+  async dueStep(
+    { chain, address }: TokenName,
     cutoffs: Cutoffs,
     made: readonly Tier[],
   ): Promise<RetentionStep | null> {
-    return this.changes.dueStep(token, cutoffs, made);
+    const { catalog, directories } = this.parts;
+    const entry = catalog.token(chain, address);
+    return entry ? nextRetentionStep(await directories.get(entry.tokenId), cutoffs, made) : null;
   }
 
   async allowRetention(toS: number): Promise<void> {
@@ -418,7 +412,7 @@ export class Store implements StoreOperations {
 
   /** Resolves when no background work is left. */
   settled(): Promise<void> {
-    return this.changes.housekeeping.settled();
+    return this.parts.housekeeping.settled();
   }
 
   /** Waits for running work, drops waiting work, and closes the database. */
@@ -437,13 +431,13 @@ export class Store implements StoreOperations {
 
   /** Whether this opening created the store and nothing has been stored since. */
   private get isUnused(): boolean {
-    const { isNew, keys } = this.parts;
-    return isNew && !this.changes.any && keys.count === 0 && this.mark === null;
+    const waits = this.writer?.waits === true;
+    return this.parts.isNew && this.log.storedPosition === 0 && !waits;
   }
 
   private async endWork(): Promise<void> {
     await this.writer?.close();
-    await this.changes.housekeeping.close();
+    await this.parts.housekeeping.close();
     await this.parts.commits.close();
     await this.usage.close();
     await this.queue.close();

@@ -46,8 +46,8 @@ export class DuckDBError extends Error {
     return this.kind === 'IO' && this.text.startsWith('Could not set lock on file "');
   }
 
-  /** For an error of opening: the log does not belong to the database, or cannot be replayed. */
-  get isLogError(): boolean {
+  /** For an error of opening: the WAL does not belong to the database, or cannot be replayed. */
+  get isWalError(): boolean {
     return !this.isLock && !this.isDiskFull && /\bWAL\b/.test(this.words);
   }
 

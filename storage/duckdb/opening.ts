@@ -144,7 +144,7 @@ export async function openAttachedReadOnly(
     try {
       await attach(attaching, file, 'READ_ONLY');
     } catch (error) {
-      if (duckdbErrorIn(error)?.isLogError !== true) throw error;
+      if (duckdbErrorIn(error)?.isWalError !== true) throw error;
       throw new StoreUnavailableError(
         `${walOf(file)} cannot be read: start the server, or run any command that opens the store, which restores it from the log`,
       );

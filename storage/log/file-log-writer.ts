@@ -21,6 +21,7 @@ import {
   StoreUnavailableError,
   UnwrittenError,
 } from '../errors.js';
+import type { Database } from '../duckdb/database.js';
 import type { Revocation } from '../keys/key-table.js';
 import type { CommitReport } from '../operations.js';
 import { Trouble } from '../trouble.js';
@@ -47,13 +48,8 @@ class UnappliedError extends Error {
 
 interface FileLogWriterOptions {
   store: LoggedStore;
+  database: Database;
   log: FileLog;
-  /** @throws StoreUnavailableError if this process no longer holds the store */
-  checkHeld: () => void;
-  /** @throws StoreUnavailableError while the disk has no room for commits */
-  checkRoom: () => Promise<void>;
-  /** Records that the disk had no room for an entry. */
-  noteFull: () => Promise<void>;
   /** Called with an entry that is dropped, although a command may have been told that it is stored. */
   onDropped: (error: DamageError) => void;
   /** Called once with the reason when entries wait to be applied, and once with null when they are. */
@@ -96,6 +92,11 @@ export class FileLogWriter extends LogWriter {
       this.wait(cause);
     }
     if (!this.log.isEmpty) await this.log.reserve();
+  }
+
+  /** Whether entries of the log wait to be applied. */
+  get waits(): boolean {
+    return this.whyWaiting !== null;
   }
 
   /** @throws StoreUnavailableError while entries of the log wait to be applied */
@@ -155,7 +156,7 @@ export class FileLogWriter extends LogWriter {
   protected ready(): Promise<void> {
     return Promise.resolve().then(() => {
       this.checkApplied();
-      this.options.checkHeld();
+      this.options.database.checkFile();
     });
   }
 
@@ -166,7 +167,7 @@ export class FileLogWriter extends LogWriter {
   }
 
   private async writeRevocation(revocation: Revocation): Promise<KeyRecord> {
-    this.options.checkHeld();
+    this.options.database.checkFile();
     const content = packEntry({ kind: 'revocation', revocation });
     const entry = await this.append({ bundle: null, content }, true);
     this.unwritten.delete(revocation.id);
@@ -180,7 +181,7 @@ export class FileLogWriter extends LogWriter {
       return await this.log.append(appended, isSmall);
     } catch (error) {
       if (isDiskFull(error)) {
-        await this.options.noteFull();
+        await this.store.room.refused();
         throw new DiskFullError(path.join(this.store.directory, LOG_FOLDER));
       }
       // Another process has appended: its entries come first.
@@ -285,7 +286,7 @@ export class FileLogWriter extends LogWriter {
       }
       if (this.whyWaiting === null) return;
       // Each attempt on a full disk would open the database again.
-      await this.options.checkRoom();
+      await this.store.room.checkCommits();
       for (const entry of await this.log.after(this.store.log.ownMark)) {
         await this.appliedLate(entry);
       }

@@ -4,6 +4,7 @@ import type { Removed } from '../../compute/segment/remove.js';
 import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
+import type { DiskRoom } from '../duckdb/disk-room.js';
 import type { FollowedLog } from '../followed-log.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
@@ -13,6 +14,7 @@ export interface LoggedStore {
   readonly directory: string;
   readonly keys: KeyRing;
   readonly log: FollowedLog;
+  readonly room: DiskRoom;
   dueStep(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<RetentionStep | null>;
 }
 

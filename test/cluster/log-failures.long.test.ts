@@ -1,4 +1,4 @@
-/** A node whose database log is full, and cannot be written into a file with a damaged block. */
+/** A node whose WAL is full, and cannot be written into a file with a damaged block. */
 import { describe, expect, it } from 'vitest';
 import { hasNats } from '../../bench/cluster/nats.js';
 import { commitRows, noisyRows, OTHER_MINT } from '../support/stores.js';
@@ -7,7 +7,7 @@ import { LogNodes, T0 } from './log-nodes.js';
 describe.skipIf(!hasNats)('A node whose data is damaged', () => {
   const ours = new LogNodes();
 
-  it('stops when its log is full and cannot be written into the file, without skipping an entry', async () => {
+  it('stops when its WAL is full and cannot be written into the file, without skipping an entry', async () => {
     const [a, b] = await ours.oneDamaged();
     const another = (first: number) => commitRows(a.commands, noisyRows(first, OTHER_MINT));
     await another(T0);

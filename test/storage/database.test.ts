@@ -84,7 +84,7 @@ describe('Database', () => {
     await database.close();
   });
 
-  it('does not retry a checkpoint that met a damaged block, and says so once its log is full', async () => {
+  it('does not retry a checkpoint that met a damaged block, and says so once its WAL is full', async () => {
     const database = await Database.openFile(file, options);
     const cause = new DuckDBError(
       new Error(

@@ -80,10 +80,10 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     const other = path.join(disk.path, 'other');
     expect(() => writeFileSync(other, new Uint8Array(64 * MIB))).toThrow('ENOSPC');
     await store.probe();
-    await expect(store.checkCommits()).rejects.toThrow('commits are refused');
-    expect([events, (await store.disk()).commitsRefused]).toEqual([['commits'], 0]);
+    await expect(store.room.checkCommits()).rejects.toThrow('commits are refused');
+    expect([events, (await store.room.figures()).commitsRefused]).toEqual([['commits'], 0]);
     rmSync(other);
-    await store.checkCommits();
+    await store.room.checkCommits();
   });
 
   it('without a byte left, a store that was closed is opened, read, copied and revoked in', async () => {

@@ -129,10 +129,10 @@ describe('An error of DuckDB', () => {
     expect(errorOf(`IO Error: ${corrupt}`)).toMatchObject({ isBlockDamage: true, isFatal: false });
     expect(errorOf(CHECKPOINT + corrupt)).toMatchObject({ isBlockDamage: true, isFatal: true });
     const log = 'Failure while replaying WAL file "/WAL/x": Corrupt WAL file: entry at byte 3';
-    expect(errorOf(`IO Error: ${log}`)).toMatchObject({ isLogError: true, isLock: false });
+    expect(errorOf(`IO Error: ${log}`)).toMatchObject({ isWalError: true, isLock: false });
     const lock = 'Could not set lock on file "/x": Conflicting lock is held in /WAL/node (PID 1).';
-    expect(errorOf(`IO Error: ${lock}`)).toMatchObject({ isLogError: false, isLock: true });
-    expect(errorOf('IO Error: Cannot open file "/WAL/x": Permission denied').isLogError).toBe(
+    expect(errorOf(`IO Error: ${lock}`)).toMatchObject({ isWalError: false, isLock: true });
+    expect(errorOf('IO Error: Cannot open file "/WAL/x": Permission denied').isWalError).toBe(
       false,
     );
   });

@@ -10,8 +10,10 @@ import type { CheckCursor, CheckStep } from '../../storage/operations.js';
 import {
   commitDelete,
   commitRows,
+  DataDirectory,
   FreshStore,
   MINT,
+  openStore,
   snapshot,
   storedSnapshots,
   tokenOf,
@@ -140,6 +142,20 @@ describe('A change', () => {
     await eventually('it is applied', () => held.store.log.position === 2);
     await commitRows(held.store, [snapshot(300)]);
     expect([await times(), waiting.at(-1)]).toEqual([[100, 200, 300], null]);
+  });
+
+  it('that is pending when the command that made its store ends is applied by the next', async () => {
+    const fresh = new DataDirectory();
+    const made = await openStore(fresh.path);
+    const apply = vi.spyOn(made.log, 'applyBundle').mockRejectedValue(new DiskFullError('a file'));
+    const withdraw = vi.spyOn(FileLog.prototype, 'withdraw').mockRejectedValue(new Error('full'));
+    await expect(commitRows(made, [snapshot(200)])).rejects.toBeInstanceOf(PendingError);
+    withdraw.mockRestore();
+    apply.mockRestore();
+    await made.leave();
+    const next = await openStore(fresh.path);
+    expect((await storedSnapshots(next, tokenOf(next))).map(({ t }) => t)).toEqual([200]);
+    await next.close();
   });
 
   it('of a process that lost the store is not overwritten: its entry is applied', async () => {
