@@ -77,31 +77,77 @@ export function cellTexts(columnOf: (name: CellText, index: number) => CodedText
 }
 
 const NO_FIELDS: Fields = {};
+/** Rows. */
+const FIRST_CAPACITY = 1024;
+
+/** Makes columns of rows, one at a time. */
+export class CellColumnBuilder {
+  private rows = 0;
+  /** In the order of CELL_NUMBERS. */
+  private numbers: Float64Array[];
+  private readonly starts: number[] = [];
+  private readonly texts = CELL_TEXTS.map((name) => ({
+    name,
+    coder: new TextCoder(),
+    codes: [] as number[],
+  }));
+  private previous: Fields | null = null;
+
+  /** @param capacity expected number of rows */
+  constructor(private capacity: number) {
+    this.numbers = CELL_NUMBERS.map(() => new Float64Array(capacity));
+  }
+
+  add(row: Fields): void {
+    const { previous, texts } = this;
+    if (previous === null || !hasSameTexts(row, previous)) {
+      this.starts.push(this.rows);
+      for (const { name, coder, codes } of texts) codes.push(coder.code(row[name]));
+    }
+    this.previous = row;
+    const at = this.next();
+    CELL_NUMBERS.forEach((name, i) => {
+      const value = row[name];
+      this.numbers[i][at] = typeof value === 'number' ? value : NaN;
+    });
+  }
+
+  /** Adds a row with the texts of the last one. @param numbers in the order of CELL_NUMBERS */
+  addNumbers(numbers: Float64Array): void {
+    const at = this.next();
+    for (let i = 0; i < numbers.length; i++) this.numbers[i][at] = numbers[i];
+  }
+
+  finish(): CellColumns {
+    const { starts, texts } = this;
+    return {
+      ...cellNumbers((name) => this.numbers[CELL_NUMBERS.indexOf(name)].subarray(0, this.rows)),
+      starts: Uint32Array.from(starts),
+      texts: cellTexts((_, i) => ({
+        codes: Uint32Array.from(texts[i].codes),
+        values: texts[i].coder.values,
+      })),
+    };
+  }
+
+  private next(): number {
+    if (this.rows === this.capacity) {
+      this.capacity = Math.max(FIRST_CAPACITY, this.capacity * 2);
+      this.numbers = this.numbers.map((column) => {
+        const grown = new Float64Array(this.capacity);
+        grown.set(column);
+        return grown;
+      });
+    }
+    return this.rows++;
+  }
+}
 
 /** Columns of parsed rows; values that are not objects have no fields. */
 export function cellColumnsOfRows(given: readonly unknown[]): CellColumns {
-  const rows = given.map((row) => (isFields(row) ? row : NO_FIELDS));
-  const starts = new Uint32Array(rows.length);
-  let runs = 0;
-  for (let row = 0; row < rows.length; row++) {
-    if (row === 0 || !hasSameTexts(rows[row], rows[row - 1])) starts[runs++] = row;
-  }
-  const own = starts.slice(0, runs);
-  return {
-    ...cellNumbers((name) => {
-      const column = new Float64Array(rows.length);
-      for (let row = 0; row < rows.length; row++) {
-        const value = rows[row][name];
-        column[row] = typeof value === 'number' ? value : NaN;
-      }
-      return column;
-    }),
-    starts: own,
-    texts: cellTexts((name) => {
-      const coder = new TextCoder();
-      return { codes: own.map((row) => coder.code(rows[row][name])), values: coder.values };
-    }),
-  };
+  const columns = new CellColumnBuilder(given.length);
+  for (const row of given) columns.add(isFields(row) ? row : NO_FIELDS);
+  return columns.finish();
 }
 
 function hasSameTexts(a: Fields, b: Fields): boolean {

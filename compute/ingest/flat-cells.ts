@@ -2,8 +2,10 @@
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
 import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
 import {
+  CELL_NUMBERS,
+  CELL_TEXTS,
+  CellColumnBuilder,
   type CellColumns,
-  cellColumnsOfRows,
   type CellText,
   type CellTexts,
 } from './cell-columns.js';
@@ -19,10 +21,14 @@ import {
 } from './fields.js';
 import { eachJsonLine } from './json-lines.js';
 import type { MarketFieldNames } from './market-fields.js';
+import { RepeatedLines } from './repeated-lines.js';
 import type { ChunkLines, ChunkOptions } from './snapshots.js';
 
 /** `basePrices` has one entry per row. */
 type CellChunk = CellColumns & ChunkOptions;
+
+/** Typical bytes of a row as a line. */
+const BYTES_PER_ROW = 256;
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
 
@@ -43,18 +49,23 @@ export function packCellColumns(chunk: CellChunk): BinnedChunk {
 export function packCellLines(input: ChunkLines): BinnedChunk {
   const { bytes, firstLine, mode, basePrices } = input;
   const broken = new FaultLog();
-  const rows: unknown[] = [];
+  const columns = new CellColumnBuilder(Math.ceil(bytes.length / BYTES_PER_ROW));
   const indexes: number[] = [];
-  const lines = eachJsonLine(bytes, firstLine, broken, (row, index) => {
-    if (isFields(row)) {
-      rows.push(row);
-      indexes.push(index);
+  const parser = new RepeatedLines(CELL_NUMBERS, CELL_TEXTS);
+  const take = (row: unknown, index: number): void => {
+    if (row === parser.numbers) {
+      columns.addNumbers(parser.numbers);
+    } else if (isFields(row)) {
+      columns.add(row);
     } else {
       broken.add('json', 'must be an object');
+      return;
     }
-  });
+    indexes.push(index);
+  };
+  const lines = eachJsonLine(bytes, firstLine, broken, take, parser);
   const chunk = packCellColumns({
-    ...cellColumnsOfRows(rows),
+    ...columns.finish(),
     firstLine,
     mode,
     lines: Float64Array.from(indexes, (index) => firstLine + index),

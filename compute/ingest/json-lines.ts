@@ -2,19 +2,29 @@
 import { Buffer, isAscii } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import { type FaultLog, MAX_FAULTS } from './fields.js';
-import type { NumberLists, TextReader } from './number-lists.js';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 
+/** Decodes bytes from `start` to `end`. Throws if they are not UTF-8. */
+export type TextReader = (start: number, end: number) => string;
+
+export interface LineParser {
+  /**
+   * The value of the line in these bytes.
+   * @throws SyntaxError if it is not JSON, and what `textOf` throws
+   */
+  parse(bytes: Uint8Array, start: number, end: number, textOf: TextReader): unknown;
+}
+
 /**
  * Calls `take` with the JSON value of each line, in order. Blank lines are skipped but counted; lines
  * end with `\n` or `\r\n`. A line that is not UTF-8 or not JSON is a fault of field `json`; the last one of MAX_FAULTS
  * ends the reading, since each costs as much as many good lines. A byte-order mark is allowed if `firstLine` is 1.
  * @param take also gets the line's index within `bytes`, from 0
- * @param lists takes the lists of numbers of each value
+ * @param parser reads the lines, never `undefined`
  * @returns the number of lines that are not blank
  */
 export function eachJsonLine(
@@ -22,12 +32,10 @@ export function eachJsonLine(
   firstLine: number,
   faults: FaultLog,
   take: (value: unknown, index: number) => void,
-  lists?: NumberLists,
+  parser: LineParser,
 ): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const decode = textReader(buffer);
-  const textOf: TextReader =
-    lists === undefined ? decode : (from, to) => lists.takeFrom(bytes, from, to, decode);
+  const textOf = textReader(buffer);
   let start = firstLine === 1 && hasMark(bytes) ? 3 : 0;
   let rows = 0;
   let broken = 0;
@@ -37,7 +45,7 @@ export function eachJsonLine(
     if (!isBlankLine(bytes, start, end)) {
       rows++;
       faults.line = firstLine + index;
-      const value = parseLine(textOf, start, end, faults);
+      const value = parseLine(parser, bytes, start, end, textOf, faults);
       if (value === undefined) broken++;
       else take(value, index);
     }
@@ -54,18 +62,19 @@ function textReader(bytes: Buffer): TextReader {
 }
 
 /** The line's value; undefined and a fault if it is not JSON. */
-function parseLine(textOf: TextReader, start: number, end: number, faults: FaultLog): unknown {
-  let text: string;
+function parseLine(
+  parser: LineParser,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  textOf: TextReader,
+  faults: FaultLog,
+): unknown {
   try {
-    text = textOf(start, end);
-  } catch {
-    faults.add('json', 'must be UTF-8');
-    return undefined;
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    faults.add('json', 'must be one JSON object, whole on its line');
+    return parser.parse(bytes, start, end, textOf);
+  } catch (error) {
+    const isText = error instanceof SyntaxError;
+    faults.add('json', isText ? 'must be one JSON object, whole on its line' : 'must be UTF-8');
     return undefined;
   }
 }

@@ -7,6 +7,8 @@ import {
   LIST_EXPECTED,
   MAX_LEVELS_PER_LIST,
 } from './fields.js';
+import type { LineParser, TextReader } from './json-lines.js';
+import { NumberReader } from './json-number.js';
 
 /** Numbers per entry of the lists that are read from a line's bytes, by field. */
 const WIDTHS = { cells: 3, bids: 2, asks: 2, bins: 3 } as const;
@@ -27,41 +29,31 @@ const MARK_ESCAPED = '\\u0000';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
-const PLUS = 0x2b;
 const COMMA = 0x2c;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
 const COLON = 0x3a;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
-const LOWER_E = 0x65;
 const NAMES = Object.entries(WIDTHS).map(([name, width]) => ({
   name: Buffer.from(`"${name}`),
   width,
 }));
 
-/** Integers and powers of ten up to these are exact as doubles, so one multiplication or division rounds correctly. */
-const MAX_EXACT = Number.MAX_SAFE_INTEGER;
-const MAX_EXACT_POWER = 22;
-const POWERS = Float64Array.from({ length: MAX_EXACT_POWER + 1 }, (_, i) => Number(`1e${i}`));
-/** Digits of an exponent that are read here. */
-const MAX_EXPONENT_DIGITS = 4;
-
 const FIRST_CAPACITY = 4096;
-
-/** Decodes bytes from `start` to `end`. Throws if they are not UTF-8. */
-export type TextReader = (start: number, end: number) => string;
 
 /**
  * The lists of one row after another. Those in a line of JSON are read from its bytes: arrays of arrays would take more than
  * half of a chunk's time.
  */
-export class NumberLists {
+export class NumberLists implements LineParser {
+  private readonly reader = new NumberReader();
   private values = new Float64Array(FIRST_CAPACITY);
   private used = 0;
   /** First value and length of each list that was taken from the row's line. */
   private taken: { start: number; length: number }[] = [];
+
+  parse(bytes: Uint8Array, start: number, end: number, textOf: TextReader): unknown {
+    return JSON.parse(this.takeFrom(bytes, start, end, textOf));
+  }
 
   /**
    * The text of a line for JSON.parse: valid, and with the same fields, exactly if the line is, but without the lists of
@@ -105,7 +97,8 @@ export class NumberLists {
 
   private takenAs(mark: unknown): NumberList | null {
     if (this.taken.length === 0 || typeof mark !== 'string' || mark[0] !== MARK) return null;
-    return { values: this.values, ...this.taken[Number(mark.slice(1))], broken: null };
+    const { start, length } = this.taken[Number(mark.slice(1))];
+    return { values: this.values, start, length, broken: null };
   }
 
   /**
@@ -114,6 +107,7 @@ export class NumberLists {
    * @returns the offset after the list; -1 if it is left
    */
   private take(bytes: Uint8Array, open: number, width: number, textOf: TextReader): number {
+    const { reader } = this;
     let { values, used } = this;
     let at = open;
     let length = 0;
@@ -123,50 +117,9 @@ export class NumberLists {
       if (used + width > values.length) values = this.grow();
       for (let i = 0; i < width; i++) {
         at = skipSpaces(bytes, at + 1);
-        // A number; this loop is most of the time of most files.
-        const first = at;
-        const isNegative = bytes[at] === MINUS;
-        if (isNegative) at++;
-        let digit = bytes[at] - ZERO;
-        if (!(digit >= 0 && digit <= 9)) return -1;
-        let digits = digit;
-        at++;
-        if (digit !== 0) {
-          while ((digit = bytes[at] - ZERO) >= 0 && digit <= 9) {
-            digits = digits * 10 + digit;
-            at++;
-          }
-        }
-        let power = 0;
-        if (bytes[at] === POINT) {
-          const point = at++;
-          while ((digit = bytes[at] - ZERO) >= 0 && digit <= 9) {
-            digits = digits * 10 + digit;
-            at++;
-          }
-          power = point + 1 - at;
-          if (power === 0) return -1;
-        }
-        if ((bytes[at] | SPACE) === LOWER_E) {
-          let exponent = 0;
-          const sign = bytes[++at];
-          if (sign === PLUS || sign === MINUS) at++;
-          const begin = at;
-          while ((digit = bytes[at] - ZERO) >= 0 && digit <= 9) {
-            exponent = exponent * 10 + digit;
-            at++;
-          }
-          if (at === begin || at - begin > MAX_EXPONENT_DIGITS) return -1;
-          power += sign === MINUS ? -exponent : exponent;
-        }
-        let value: number;
-        if (digits > MAX_EXACT || power < -MAX_EXACT_POWER || power > MAX_EXACT_POWER) {
-          value = Number(textOf(first, at));
-        } else {
-          value = power < 0 ? digits / POWERS[-power] : digits * POWERS[power];
-          if (isNegative) value = -value;
-        }
-        values[used++] = value;
+        at = reader.read(bytes, at, textOf);
+        if (at < 0) return -1;
+        values[used++] = reader.value;
         at = skipSpaces(bytes, at);
         if (bytes[at] !== (i === width - 1 ? CLOSE : COMMA)) return -1;
       }

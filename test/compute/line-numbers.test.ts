@@ -1,8 +1,11 @@
-/** Lists of numbers read from bytes: JSON.parse is the reference, for every number, text and fault. */
+/** Numbers read from bytes: JSON.parse is the reference, for every number, text and fault. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { FaultLog, MAX_LEVELS_PER_LIST } from '../../compute/ingest/fields.js';
+import { describe, expect, it, vi } from 'vitest';
+import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
+import { FaultLog, MAX_FAULTS, MAX_LEVELS_PER_LIST } from '../../compute/ingest/fields.js';
+import { packCellColumns, packCellLines } from '../../compute/ingest/flat-cells.js';
 import { NumberLists } from '../../compute/ingest/number-lists.js';
+import { RepeatedLines } from '../../compute/ingest/repeated-lines.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
 
 const WIDTHS = { cells: 3, bids: 2, asks: 2, bins: 3 } as const;
@@ -281,5 +284,168 @@ describe('a line of snapshots', () => {
       { numRuns: 2000 },
     );
     expect(sound).toBeGreaterThan(100);
+  });
+});
+
+const TEXTS = ['chain', 'address', 'tier', 'source', 'exchange_type', 'market_address', 'pair'];
+const NUMBERS = ['t', 'price_usd', 'bin', 'support_usd', 'resistance_usd'];
+
+describe('lines of cells', () => {
+  /** Fields as a line has them, and the same with other numbers. */
+  const fieldsOf = fc
+    .tuple(
+      mostly(fc.constant(good.address), fc.constantFrom(`0x${'a'.repeat(40)}`, 'x')),
+      fc.constantFrom('Kraken', 'Orca', 'É'),
+      mostly(fc.constant(null), oddText),
+      fc.array(
+        fc.tuple(
+          fc.constantFrom(...TEXTS, ...NUMBERS, 'seq', 'a\\"t', '\\u0074', '__proto__'),
+          mostly(fc.oneof(soundNumber, fc.constant('"1"')), fc.oneof(oddText, value)),
+        ),
+        { maxLength: 2 },
+      ),
+      space,
+    )
+    .map(([address, source, odd, more, gap]) => {
+      const fields: [string, string][] = [
+        ['chain', '"mainchain"'],
+        ['address', JSON.stringify(address)],
+        ['t', '%t'],
+        ['price_usd', '2'],
+        ['source', JSON.stringify(source)],
+        ['exchange_type', '"CEX"'],
+        ['pair', odd ?? '"A/B"'],
+        ['bin', '%bin'],
+        ['support_usd', '%'],
+        ['resistance_usd', '%'],
+      ];
+      return [...fields, ...(more.length === 2 ? [more[0]] : [])]
+        .map(([key, text]) => `"${key}"${gap}:${gap}${text}`)
+        .join(`,${gap}`);
+    });
+  const amounts = fc.array(mostly(usd, fc.oneof(soundNumber, anyNumber, oddText)), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  /** Several lines of the same fields each; now and then one that is no row. */
+  const file = fc
+    .array(
+      mostly(
+        fc.tuple(fieldsOf, amounts),
+        fc.tuple(fc.constantFrom<string>('', '5', '{}', '[', 'null'), fc.constant<string[]>(['1'])),
+      ),
+      { minLength: 1, maxLength: 12 },
+    )
+    .map((groups) =>
+      groups.flatMap(([fields, all], g) =>
+        all.map((amount, i) => {
+          const text = fields
+            .replaceAll('%t', String(1_794_000_000 + g))
+            .replace('%bin', String(i));
+          const line = text.replaceAll('%', amount);
+          return line.includes(':') ? `{${line}}` : line;
+        }),
+      ),
+    );
+
+  it('give the cells, warnings and faults of their rows', () => {
+    let cells = 0;
+    let faulty = 0;
+    fc.assert(
+      fc.property(file, fc.constantFrom('\n', '\r\n'), (all, newline) => {
+        const bytes = Buffer.from(all.join(newline));
+        const found = packCellLines({ bytes, firstLine: 1, mode: 'replace' });
+        const rows: unknown[] = [];
+        const lines: number[] = [];
+        let broken = 0;
+        all.forEach((line, i) => {
+          if (line.trim() === '') return;
+          const row = expected(Buffer.from(line))?.value;
+          if (typeof row !== 'object' || row === null || Array.isArray(row)) broken++;
+          else {
+            rows.push(row);
+            lines.push(i + 1);
+          }
+        });
+        if (broken >= MAX_FAULTS) return;
+        const wanted = packCellColumns({
+          ...cellColumnsOfRows(rows),
+          lines: Float64Array.from(lines),
+          firstLine: 1,
+          mode: 'replace',
+        });
+        expect(found.faultCount).toBe(wanted.faultCount + broken);
+        expect(found.rows).toBe(rows.length + broken);
+        if (broken > 0) {
+          faulty++;
+          return;
+        }
+        expect(found).toStrictEqual(wanted);
+        cells += found.cells;
+      }),
+      { numRuns: 2000 },
+    );
+    expect(cells).toBeGreaterThan(300);
+    expect(faulty).toBeGreaterThan(20);
+  });
+
+  it('are like the one before only if nothing but numbers differs', () => {
+    const isLike = (first: string, second: string): boolean => {
+      const parser = new RepeatedLines(['t', 'bin'], ['pair']);
+      const read = (line: string): unknown => {
+        const bytes = Buffer.from(`${line}\n`);
+        const textOf = (from: number, to: number) => bytes.toString('utf8', from, to);
+        return parser.parse(bytes, 0, bytes.length - 1, textOf);
+      };
+      expect(read(first)).toEqual(JSON.parse(first));
+      try {
+        return read(second) === parser.numbers;
+      } catch {
+        return false;
+      }
+    };
+    const line = '{"t":1,"pair":"é","bin":-2}';
+    expect(isLike(line, '{"t":25,"pair":"é","bin":1e3}')).toBe(true);
+    expect(isLike('{"pair":[1],"seq":1}', '{"pair":[1],"seq":2}')).toBe(true);
+    for (const other of [
+      ...['{"t":1,"pair":"e","bin":-2}', `${line}x`, `${line} `, line.slice(0, -1), `x${line}`],
+      ...['{"t":1,"pair":"é","bin":-2,"t":5}', '{"t":"1","pair":"é","bin":-2}'],
+      ...[
+        '{"t":01,"pair":"é","bin":-2}',
+        '{"t":1,"pair":"é","bin":-}',
+        '{"t":1.,"pair":"é","bin":2}',
+      ],
+    ]) {
+      expect([other, isLike(line, other)]).toEqual([other, false]);
+    }
+    // A text field's number is a text of the row, and only the last of two fields counts.
+    expect(isLike('{"pair":1}', '{"pair":2}')).toBe(false);
+    expect(isLike('{"pair":[1]}', '{"pair":[2]}')).toBe(false);
+    expect(isLike('{"t":1,"t":2}', '{"t":1,"t":3}')).toBe(false);
+    expect(isLike('{"t":1,"\\u0074":2}', '{"t":1,"\\u0074":3}')).toBe(false);
+  });
+
+  it('are rarely parsed whole if only numbers differ, and as before if rows alternate', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const parsedOf = (sources: string[]): number => {
+      const rows = sources.map((source, i) => {
+        const row = { ...good, ...market, source, bin: i, support_usd: 5, resistance_usd: i / 7 };
+        return `${JSON.stringify(row)}\n`;
+      });
+      parse.mockClear();
+      const found = packCellLines({
+        bytes: Buffer.from(rows.join('')),
+        firstLine: 1,
+        mode: 'replace',
+      });
+      expect([found.cells, found.faultCount]).toEqual([rows.length, 0]);
+      return parse.mock.calls.length;
+    };
+    try {
+      expect(parsedOf(Array.from({ length: 100 }, () => 'Orca'))).toBe(1);
+      expect(parsedOf(Array.from({ length: 100 }, (_, i) => 'AB'[i % 2]))).toBe(100);
+    } finally {
+      parse.mockRestore();
+    }
   });
 });
