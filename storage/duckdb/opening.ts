@@ -2,7 +2,7 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, readdir, rename, rm } from 'node:fs/promises';
+import { link, lstat, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { syncFile } from '../disk.js';
 import { DiskFullError, InputError, isDiskFull, StoreUnavailableError } from '../errors.js';
@@ -98,6 +98,7 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
         throw new DatabaseDamagedError(`${file} is missing, and its WAL is not`);
       await makeFile(attaching, file);
     }
+    await refuseLinkedWal(file);
     const rejectedWal = await attach(attaching, file).then(
       () => null,
       (error: unknown) => attachWithoutWal(attaching, file, error, options),
@@ -105,6 +106,14 @@ export async function openAttached(file: string, options: DatabaseOptions): Prom
     await removeUnfinished(file);
     return rejectedWal;
   });
+}
+
+/** @throws InputError if the WAL is a link: DuckDB would overwrite what it leads to */
+async function refuseLinkedWal(file: string): Promise<void> {
+  const wal = walOf(file);
+  const found = await lstat(wal).catch(() => null);
+  if (found?.isSymbolicLink() !== true) return;
+  throw new InputError(`${wal} is a link: remove it; the log has what the WAL had`);
 }
 
 /**

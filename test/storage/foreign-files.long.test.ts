@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   symlinkSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -83,6 +84,20 @@ describe('A start deletes nothing but its own files', () => {
     await startAndStop('0');
     expect(readdirSync(data)).not.toContain(FRAGMENT_FILES.folder);
   });
+
+  it.each(['notes', 'nothing'])(
+    'and writes through no link to %s in place of the WAL',
+    async (name) => {
+      await startAndStop('0');
+      const wal = path.join(data, 'fathom.duckdb.wal');
+      symlinkSync(path.join(elsewhere, name), wal);
+      const before = digestOf(elsewhere);
+      await expect(startAndStop('0')).rejects.toThrow(`${wal} is a link: remove it`);
+      expect(digestOf(elsewhere)).toBe(before);
+      unlinkSync(wal);
+      await startAndStop('0');
+    },
+  );
 
   it('and an import replaces a link, not what it leads to', async () => {
     const [file, out] = [path.join(data, 'in.csv'), path.join(data, 'out.ndjson')];
