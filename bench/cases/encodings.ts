@@ -2,12 +2,12 @@
 import zlib from 'node:zlib';
 import { TIERS } from '../../compute/market.js';
 import { compressPage, type ContentEncoding } from '../../compute/replay/compress.js';
-import { buildPage, type Page, pageHead, type ReplayEnvelope } from '../../compute/replay/page.js';
+import { type Page, pageHead, type ReplayEnvelope } from '../../compute/replay/page.js';
 import { encodePage, PAGE_FORMATS } from '../../compute/replay/page-format.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';
-import { envelopeOf, pageInput } from './request.js';
+import { buildPage, envelopeOf, pageInput } from './request.js';
 
 const COMPRESSIONS = ['gzip', 'br'] as const satisfies ContentEncoding[];
 

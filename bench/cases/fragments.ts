@@ -7,14 +7,13 @@ import {
   type FragmentPage,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
-import { buildPage } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/page-format.js';
 import { encodeSegment, splitRun } from '../../compute/segment/segment.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';
 import { unpacked } from './encodings.js';
-import { envelopeOf, pageInput } from './request.js';
+import { buildPage, envelopeOf, pageInput } from './request.js';
 
 /**
  * All with group=market. The hashes of fragments are those of their checksums, those of pages of

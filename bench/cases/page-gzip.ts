@@ -1,12 +1,11 @@
 /** Encodes a built page as JSON and compresses it in one step. */
-import { buildPage } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/page-format.js';
 import { gzipPage } from '../../compute/replay/page-gzip.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOf } from '../digest.js';
 import { unpacked } from './encodings.js';
-import { envelopeOf, pageInput } from './request.js';
+import { buildPage, envelopeOf, pageInput } from './request.js';
 
 /** With group=market. The hash is that of the decompressed body. */
 export function pageGzipCases(shape: PageShape, history: TokenHistory): BenchCase[] {

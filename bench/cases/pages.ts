@@ -1,9 +1,8 @@
 /** The page kernel by grouping. */
-import { buildPage } from '../../compute/replay/page.js';
 import { benchCase, type BenchCase } from '../case.js';
 import type { PageShape, TokenHistory } from '../data/pages.js';
 import { digestOfPage } from '../digest.js';
-import { pageInput } from './request.js';
+import { buildPage, pageInput } from './request.js';
 
 const GROUPS = ['market', 'venue', 'all'] as const;
 

@@ -1,6 +1,13 @@
 /** Requests for whole pages, and the inputs that render them. */
 import { DEFAULT_BAND, DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
-import type { PageInput, ReplayEnvelope } from '../../compute/replay/page.js';
+import { marketsOfPage, type PageNames } from '../../compute/replay/names.js';
+import {
+  drawPage,
+  namePage,
+  type Page,
+  type PageInput,
+  type ReplayEnvelope,
+} from '../../compute/replay/page.js';
 import type { ReplayGroup, ReplayQuery } from '../../compute/replay/query.js';
 import { benchAddress, EVERY_S, HISTORY_PAGES, START_S, type TokenHistory } from '../data/pages.js';
 
@@ -59,12 +66,18 @@ export function envelopeOf(snapshots: number): ReplayEnvelope {
 
 /** The input for the page of a whole history in one run. */
 export function pageInput({ run, markets }: TokenHistory, group: ReplayGroup): PageInput {
+  const query = queryOf(group);
   return {
     runs: [run],
     selection: { run: new Uint32Array(run.t.length), row: run.t.map((_, row) => row) },
-    markets,
-    query: queryOf(group),
+    markets: marketsOfPage(markets, query),
+    query,
     windowContinues: false,
     nextT: null,
   };
+}
+
+export function buildPage(input: PageInput): Page {
+  const { markets } = input;
+  return namePage(drawPage(input), markets, markets.names as PageNames);
 }

@@ -1,5 +1,6 @@
 /** The steps of a cold page one by one, in this process: read, transfer, render. */
 import type { ComputePool } from '../../compute/pool.js';
+import { marketsOfPage } from '../../compute/replay/names.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { renderPage, type RenderInput, type RenderResult } from '../../compute/replay/render.js';
 import type { PagePlan, PlanRequest } from '../../storage/contract.js';
@@ -104,14 +105,15 @@ async function readCase(name: string, shape: PageShape, store: Store): Promise<B
 }
 
 function renderInput(shape: PageShape, plan: PagePlan, segments: Uint8Array[]): RenderInput {
+  const query = queryOf('market');
   return {
     segments,
     selection: {
       run: Uint32Array.from(plan.snapshots, ({ segment }) => segment),
       row: Uint32Array.from(plan.snapshots, ({ row }) => row),
     },
-    markets: plan.markets,
-    query: queryOf('market'),
+    markets: marketsOfPage(plan.markets, query),
+    query,
     windowContinues: false,
     nextT: null,
     envelope: envelopeOf(shape.snapshots),

@@ -105,10 +105,10 @@ function indexColumn({ query, markets, groups }: Page): StreamColumn {
   );
 }
 
-function marketColumns({ markets, marketCells }: Page): StreamColumn[] {
+function marketColumns({ markets, slotCells }: Page): StreamColumn[] {
   return MARKET_COLUMNS.map(({ name, type, nullable }) => {
     const { values, codes } = distinctTexts(markets.map((market) => market[name]));
-    const nullCount = codes.reduce((sum, code, m) => (code < 0 ? sum + marketCells[m] : sum), 0);
+    const nullCount = codes.reduce((sum, code, m) => (code < 0 ? sum + slotCells[m] : sum), 0);
     return { ...codesColumn(name, type, values, codes), nullable, nullCount };
   });
 }

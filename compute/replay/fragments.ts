@@ -7,7 +7,7 @@ import { GZIP_HEAD, GZIP_TRAILER_BYTES } from '../deflate/gzip.js';
 import type { Market } from '../market.js';
 import { pageHead, type PageSummary, type ReplayEnvelope } from './page.js';
 import { encodeHead, PAGE_TAIL } from './page-text.js';
-import { facetsOfMarkets, type ReplayQuery } from './query.js';
+import { facetsOfMarkets, factsOfMarkets, type ReplayQuery } from './query.js';
 
 /** The groupings with fragments. */
 export const FRAGMENT_GROUPS = ['market', 'all'] as const;
@@ -151,7 +151,8 @@ function summaryOf({ spans, markets, query, nextFrom }: FragmentPage): PageSumma
   if (query.group === 'all') return page;
   const { marketCents, lastMarket } = sumMarkets(spans, markets.length);
   if (!marketCents.every(Number.isSafeInteger)) return null;
-  const facets = facetsOfMarkets(markets, marketCents, t.length);
+  const facts = factsOfMarkets(markets);
+  const facets = facetsOfMarkets(facts, facts.venues, marketCents, t.length);
   return { ...page, markets: markets.slice(0, lastMarket + 1), facets };
 }
 

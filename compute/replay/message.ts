@@ -1,5 +1,6 @@
 /** Renders the snapshots of a live message: a task of the pool. */
-import { columnsOf, draw, type CellInput, type CellSlots, PAGE_LIMITS } from './page.js';
+import type { CellSlots } from './names.js';
+import { columnsOf, draw, type CellInput, PAGE_LIMITS } from './page.js';
 import { encodeSnapshots, type MessageFormat } from './page-format.js';
 import { newCells, runsOf } from './render.js';
 

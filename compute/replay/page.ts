@@ -11,14 +11,19 @@ import {
   type ServedCells,
 } from './cells.js';
 import {
+  type CellSlots,
+  type ListedNames,
+  listsNames,
+  type PageMarkets,
+  type PageNames,
+} from './names.js';
+import {
   type Facets,
   facetsOfMarkets,
-  hasFilter,
-  type MarketSlots,
   type PageGroup,
   type ReplayQuery,
-  slotsOfMarkets,
   venuesNotFound,
+  venuesWithDepth,
 } from './query.js';
 
 /** How many cells (as served) and snapshots a page holds at most. */
@@ -46,8 +51,8 @@ export interface CellInput {
 }
 
 export interface PageInput extends CellInput {
-  /** The token's markets in order of first arrival; the runs' `market` columns index it. */
-  markets: readonly Market[];
+  /** The token's markets; the runs' `market` columns index them. */
+  markets: PageMarkets;
   query: ReplayQuery;
   /** Whether the window has visible snapshots after the selection. */
   windowContinues: boolean;
@@ -78,19 +83,28 @@ export interface PageSnapshots {
   snapshotCount: number;
 }
 
-export interface Page extends PageSnapshots {
+/** A page whose names are not known yet. */
+export interface UnnamedPage extends PageSnapshots {
   query: ReplayQuery;
-  markets: Market[];
-  /** With group=market: how many cells each of `markets` has. */
-  marketCells: Uint32Array;
-  groups: PageGroup[];
-  /** null with group=all and no filter. */
-  facets: Facets | null;
-  venuesNotFound: string[];
+  /** By slot: how many cells it has. */
+  slotCells: Uint32Array;
+  /** How many of the kept markets, and of the slots, the page lists: up to the last one with a cell. */
+  listedMarkets: number;
+  listedSlots: number;
+  /** By market: support + resistance within the band on the page, before the filter. */
+  marketCents: Float64Array;
   rowCount: number;
   end: PageEnd;
   /** `t` of the first snapshot not served; null if `end` is window or more. */
   nextFrom: number | null;
+}
+
+export interface Page extends UnnamedPage {
+  markets: readonly Market[];
+  groups: readonly PageGroup[];
+  /** null with group=all and no filter. */
+  facets: Facets | null;
+  venuesNotFound: string[];
 }
 
 /** Thrown if the client disconnects while its page is built. */
@@ -118,30 +132,68 @@ export interface Draft {
 }
 
 /**
- * Builds the largest page that the selection and the limits allow: filters, then groups, then counts.
+ * Draws the largest page that the selection and the limits allow: filters, then groups, then counts.
  *
  * @param onSnapshot called before each snapshot; may throw to stop
  * @param newCells allocates the cells; the page's columns are views of them
  * @throws RangeError if a run names a market outside the list, or a single snapshot exceeds `maxCells` (with
  *   PAGE_LIMITS no stored snapshot does)
  */
-export function buildPage(
+export function drawPage(
   input: PageInput,
   limits: PageLimits = PAGE_LIMITS,
   onSnapshot: () => void = () => undefined,
   newCells: typeof emptyCells = emptyCells,
-): Page {
-  const slots = slotsOfMarkets(input.markets, input.query);
-  const draft = draw(input, slots, limits, onSnapshot, newCells);
+): UnnamedPage {
+  const { query, markets } = input;
+  const draft = draw(input, markets.slots, limits, onSnapshot, newCells);
   const next = nextT(input, draft.snapshotCount);
   const end = draft.isFull ? 'cells' : endOfSelection(input, draft.snapshotCount, limits, next);
-  return finishPage(input, slots, draft, end, end === 'more' ? null : next);
+  return {
+    ...columnsOf(draft, query),
+    query,
+    slotCells: draft.slotCells,
+    listedMarkets: keptUpTo(markets.slots, draft.lastMarket),
+    listedSlots: draft.lastSlot + 1,
+    marketCents: draft.marketCents,
+    rowCount: draft.cells.length,
+    end,
+    nextFrom: end === 'window' || end === 'more' ? null : next,
+  };
 }
 
-/** The slots of markets as the cells need them. */
-export type CellSlots = Pick<MarketSlots, 'slot' | 'count'>;
+/** How many markets up to this one count. */
+function keptUpTo({ slot }: CellSlots, last: number): number {
+  let kept = 0;
+  for (let m = 0; m <= last; m++) if (slot[m] >= 0) kept++;
+  return kept;
+}
 
-/** Takes snapshots of the selection while they fit. @throws RangeError as buildPage() */
+/** The names that a page lists. */
+export function namesListed(
+  { listedMarkets, listedSlots, marketCents }: UnnamedPage,
+  { venue }: PageMarkets,
+): ListedNames {
+  const venues = venuesWithDepth(venue, marketCents);
+  return { markets: listedMarkets, slots: listedSlots, venues };
+}
+
+/** Adds the names that a page lists. */
+export function namePage(page: UnnamedPage, kinds: PageMarkets, names: PageNames): Page {
+  const { query, listedMarkets, listedSlots, marketCents, snapshotCount } = page;
+  const facets = listsNames(query)
+    ? facetsOfMarkets(kinds, names.venues, marketCents, snapshotCount)
+    : null;
+  return {
+    ...page,
+    markets: query.group === 'all' ? [] : names.markets.slice(0, listedMarkets),
+    groups: names.groups.slice(0, listedSlots),
+    facets,
+    venuesNotFound: venuesNotFound(query, facets?.venues ?? [], ({ key }) => key),
+  };
+}
+
+/** Takes snapshots of the selection while they fit. @throws RangeError as drawPage() */
 export function draw(
   input: CellInput,
   slots: CellSlots,
@@ -244,36 +296,6 @@ function endOfSelection(
   // A page full of cells may still take a snapshot whose cells are all filtered out. A page full of
   // snapshots is done, but needs the time of the next snapshot.
   return served === limits.maxSnapshots && next !== null ? 'snapshots' : 'more';
-}
-
-function finishPage(
-  input: PageInput,
-  slots: MarketSlots,
-  draft: Draft,
-  end: PageEnd,
-  nextFrom: number | null,
-): Page {
-  const { markets, query } = input;
-  const { snapshotCount } = draft;
-  const facets =
-    query.group === 'all' && !hasFilter(query)
-      ? null
-      : facetsOfMarkets(markets, draft.marketCents, snapshotCount);
-  return {
-    ...columnsOf(draft, query),
-    query,
-    markets:
-      query.group === 'all'
-        ? []
-        : markets.filter((_, m) => m <= draft.lastMarket && slots.slot[m] >= 0),
-    marketCells: draft.slotCells,
-    groups: slots.groups.slice(0, draft.lastSlot + 1),
-    facets,
-    venuesNotFound: venuesNotFound(query, facets?.venues ?? [], ({ key }) => key),
-    rowCount: draft.cells.length,
-    end,
-    nextFrom: end === 'window' ? null : nextFrom,
-  };
 }
 
 /** The snapshots of a draft; with group=all cells have no index. */

@@ -3,7 +3,13 @@
  * them count, how their cells are grouped, their facets.
  */
 import type { BinRange } from '../ladder.js';
-import { type Market, MARKET_TYPE_LABELS, type MarketType, venueKey } from '../market.js';
+import {
+  type Market,
+  MARKET_TYPE_LABELS,
+  MARKET_TYPES,
+  type MarketType,
+  venueKey,
+} from '../market.js';
 
 export const REPLAY_GROUPS = ['market', 'venue', 'type', 'all'] as const;
 export type ReplayGroup = (typeof REPLAY_GROUPS)[number];
@@ -35,18 +41,6 @@ export function hasFilter(query: ReplayFilter): boolean {
   );
 }
 
-/** Whether the filter keeps a market with a type and a venue key. */
-function marketFilter(filter: ReplayFilter): (type: MarketType, venue: string) => boolean {
-  // A request may name a hundred venues, and a token have tens of thousands of markets.
-  const venues = filter.venues && new Set(filter.venues);
-  const excludeVenues = filter.excludeVenues && new Set(filter.excludeVenues);
-  return (type, venue) =>
-    (filter.types?.includes(type) ?? true) &&
-    !(filter.excludeTypes?.includes(type) ?? false) &&
-    (venues?.has(venue) ?? true) &&
-    !(excludeVenues?.has(venue) ?? false);
-}
-
 /** One group of a page with group=venue or type. */
 export interface PageGroup {
   key: string;
@@ -72,64 +66,126 @@ export function slotsOfMarkets(
   markets: readonly Market[],
   query: ReplayFilter & Pick<ReplayQuery, 'group'>,
 ): MarketSlots {
-  const keeps = marketFilter(query);
-  const venues = needsVenues(query) ? venuesOf(markets) : null;
+  const { group } = query;
+  const keepsType = (type: MarketType): boolean =>
+    (query.types?.includes(type) ?? true) && !(query.excludeTypes?.includes(type) ?? false);
+  const facts = needsVenues(query) ? factsOfMarkets(markets) : null;
+  const keepsVenue = facts?.venues.map(venueFilter(query)) ?? [];
   const slot = new Int32Array(markets.length).fill(-1);
   const groups: PageGroup[] = [];
-  const groupOfKey = new Map<string, number>();
+  /** By venue or by type. */
+  const slotOf: (number | undefined)[] = [];
   let count = 0;
-  markets.forEach((market, m) => {
-    const venue = venues?.keys[m] ?? '';
-    if (!keeps(market.type, venue)) return;
-    if (query.group === 'market') slot[m] = count++;
-    else if (query.group === 'all') slot[m] = 0;
+  markets.forEach(({ type }, m) => {
+    const venue = facts?.venue[m] ?? 0;
+    if (!keepsType(type) || keepsVenue[venue] === false) return;
+    if (group === 'market') slot[m] = count++;
+    else if (group === 'all') slot[m] = 0;
     else {
-      const key = query.group === 'venue' ? venue : market.type;
-      let group = groupOfKey.get(key);
-      if (group === undefined) {
-        group = groups.length;
-        groupOfKey.set(key, group);
-        const label =
-          query.group === 'venue'
-            ? (venues?.labels.get(key) as string)
-            : MARKET_TYPE_LABELS[market.type];
-        groups.push({ key, label, type: market.type });
-      }
-      slot[m] = group;
+      const index = group === 'venue' ? venue : MARKET_TYPES.indexOf(type);
+      const named = group === 'venue' ? facts?.venues[venue] : undefined;
+      slot[m] = slotOf[index] ??= groups.push(groupOf(named, type)) - 1;
     }
   });
-  if (query.group === 'all') count = 1;
-  else if (query.group !== 'market') count = groups.length;
+  if (group === 'all') count = 1;
+  else if (group !== 'market') count = groups.length;
   return { slot, count, groups };
 }
 
+/** Whether the filter keeps a venue. */
+function venueFilter({ venues, excludeVenues }: ReplayFilter): (venue: PageGroup) => boolean {
+  // A request may name a hundred venues, and a token have tens of thousands of markets.
+  const [kept, dropped] = [venues && new Set(venues), excludeVenues && new Set(excludeVenues)];
+  return ({ key }) => (kept?.has(key) ?? true) && !(dropped?.has(key) ?? false);
+}
+
 /** Whether slots depend on the markets' venues. */
-export function needsVenues(query: ReplayFilter & Pick<ReplayQuery, 'group'>): boolean {
+function needsVenues(query: ReplayFilter & Pick<ReplayQuery, 'group'>): boolean {
   return query.group === 'venue' || query.venues !== null || query.excludeVenues !== null;
 }
 
-interface Venues {
-  /** By market. */
-  keys: readonly string[];
-  /** By venue key: the source of the venue's first market. */
-  labels: ReadonlyMap<string, string>;
+/** @param venue undefined: the group is the type */
+const groupOf = (venue: PageGroup | undefined, type: MarketType): PageGroup => ({
+  key: venue?.key ?? type,
+  label: venue?.label ?? MARKET_TYPE_LABELS[type],
+  type,
+});
+
+/** What facets need of a token's markets, without their names. */
+export interface MarketKinds {
+  /** By market: index into MARKET_TYPES. */
+  type: Uint8Array;
+  /** By market: index of its venue, in order of first arrival. */
+  venue: Uint16Array;
+}
+
+/** Bytes of a venue's key and label. */
+const bytesOfVenue = ({ key, label }: PageGroup): number => key.length + Buffer.byteLength(label);
+
+const bytesOfMarket = ({ source, address, pair }: Market): number =>
+  Buffer.byteLength(source) + Buffer.byteLength(address ?? '') + Buffer.byteLength(pair ?? '');
+
+/** A token's markets by type and venue, and the bytes of their names as UTF-8. */
+export class MarketFacts implements MarketKinds {
+  readonly type: Uint8Array;
+  readonly venue: Uint16Array;
+  /** In order of first arrival. A venue's label and type are those of its first market. */
+  readonly venues: PageGroup[] = [];
+  readonly marketBytes: Uint16Array;
+  readonly venueBytes: number[] = [];
+  /** Of all markets. */
+  bytes = 0;
+  private readonly venueOfKey = new Map<string, number>();
+  private known = 0;
+
+  constructor(private readonly markets: readonly Market[]) {
+    this.type = new Uint8Array(markets.length);
+    this.venue = new Uint16Array(markets.length);
+    this.marketBytes = new Uint16Array(markets.length);
+  }
+
+  /** Takes in the next markets, at most so many. @returns whether there are more */
+  advance(most: number): boolean {
+    const end = Math.min(this.markets.length, this.known + most);
+    for (let m = this.known; m < end; m++) {
+      const market = this.markets[m];
+      this.type[m] = MARKET_TYPES.indexOf(market.type);
+      this.venue[m] = this.venueOf(market);
+      this.marketBytes[m] = bytesOfMarket(market);
+      this.bytes += this.marketBytes[m];
+    }
+    this.known = end;
+    if (end === this.markets.length) this.venueOfKey.clear();
+    return end < this.markets.length;
+  }
+
+  private venueOf({ source, type }: Market): number {
+    const key = venueKey(source);
+    let index = this.venueOfKey.get(key);
+    if (index === undefined) {
+      const venue = { key, label: source, type };
+      index = this.venues.push(venue) - 1;
+      this.venueBytes.push(bytesOfVenue(venue));
+      this.venueOfKey.set(key, index);
+    }
+    return index;
+  }
 }
 
 /** Of lists of markets, which never change. */
-const venuesOfLists = new WeakMap<readonly Market[], Venues>();
+const factsOfLists = new WeakMap<readonly Market[], MarketFacts>();
 
-function venuesOf(markets: readonly Market[]): Venues {
-  let venues = venuesOfLists.get(markets);
-  if (venues === undefined) {
-    const keys = markets.map((market) => venueKey(market.source));
-    const labels = new Map<string, string>();
-    markets.forEach((market, m) => {
-      if (!labels.has(keys[m])) labels.set(keys[m], market.source);
-    });
-    venues = { keys, labels };
-    venuesOfLists.set(markets, venues);
-  }
-  return venues;
+/** The facts of a list, which may lack the last markets: the caller can advance them in turns. */
+export function growingFacts(markets: readonly Market[]): MarketFacts {
+  const facts = factsOfLists.get(markets) ?? new MarketFacts(markets);
+  factsOfLists.set(markets, facts);
+  return facts;
+}
+
+export function factsOfMarkets(markets: readonly Market[]): Readonly<MarketFacts> {
+  const facts = growingFacts(markets);
+  facts.advance(markets.length);
+  return facts;
 }
 
 interface TypeFacet {
@@ -158,39 +214,53 @@ export interface Facets {
  * (docs/definitions.md#replay-facets). Types and venues are in order of first arrival. Only those with depth on
  * the page are listed: a page of the past must not change when a market appears later.
  *
+ * @param venues by index; those with depth at least
  * @param marketCents by market: support + resistance within the band, exact up to 2^53
  * @param frames snapshots on the page
  */
 export function facetsOfMarkets(
-  markets: readonly Market[],
+  { type, venue }: MarketKinds,
+  venues: readonly PageGroup[],
   marketCents: Float64Array,
   frames: number,
 ): Facets {
-  const { keys, labels } = venuesOf(markets);
-  const typeCents = new Map<MarketType, number>();
-  const venueCents = new Map<string, { type: MarketType; cents: number }>();
-  markets.forEach((market, m) => {
-    typeCents.set(market.type, (typeCents.get(market.type) ?? 0) + marketCents[m]);
-    const venue = venueCents.get(keys[m]);
-    if (venue) venue.cents += marketCents[m];
-    else venueCents.set(keys[m], { type: market.type, cents: marketCents[m] });
-  });
+  const typeCents = new Map<number, number>();
+  for (let m = 0; m < type.length; m++) {
+    typeCents.set(type[m], (typeCents.get(type[m]) ?? 0) + marketCents[m]);
+  }
   // One division of whole cents gives the double nearest to the true mean.
   const mean = (cents: number) => cents / (100 * frames);
+  const centsOfVenue = centsOfVenues(venue, marketCents);
   return {
     frames,
     types: [...typeCents]
       .filter(([, cents]) => cents > 0)
-      .map(([key, cents]) => ({ key, label: MARKET_TYPE_LABELS[key], usd: mean(cents) })),
-    venues: [...venueCents]
-      .filter(([, { cents }]) => cents > 0)
-      .map(([key, { type, cents }]) => ({
-        key,
-        label: labels.get(key) as string,
-        type,
-        usd: mean(cents),
-      })),
+      .map(([index, cents]) => {
+        const key = MARKET_TYPES[index];
+        return { key, label: MARKET_TYPE_LABELS[key], usd: mean(cents) };
+      }),
+    venues: Array.from(withDepth(centsOfVenue), (index) => {
+      const { key, label, type } = venues[index];
+      return { key, label, type, usd: mean(centsOfVenue[index]) };
+    }),
   };
+}
+
+function centsOfVenues(venue: Uint16Array, marketCents: Float64Array): Float64Array {
+  let count = 0;
+  for (const index of venue) count = Math.max(count, index + 1);
+  const cents = new Float64Array(count);
+  venue.forEach((index, m) => (cents[index] += marketCents[m]));
+  return cents;
+}
+
+/** Indexes of the venues that facets list. */
+export const venuesWithDepth = (venue: Uint16Array, marketCents: Float64Array): Uint16Array =>
+  withDepth(centsOfVenues(venue, marketCents));
+
+function withDepth(centsOfVenue: Float64Array): Uint16Array {
+  const all = Uint16Array.from(centsOfVenue.keys());
+  return all.filter((index) => centsOfVenue[index] > 0);
 }
 
 /**

@@ -1,21 +1,23 @@
 /** Renders a replay page, from segments to the body of a reply: a task of the pool. */
 import { crc32 } from 'node:zlib';
-import type { Market } from '../market.js';
 import { PlainMemory } from '../segment/lz4.js';
 import type { RunColumns } from '../segment/run.js';
 import { runOfSample } from '../segment/sample.js';
 import { decodeSegmentInto, type StoredBlock } from '../segment/segment.js';
 import { reusedCells } from './cells.js';
 import { compressPage, type ContentEncoding } from './compress.js';
+import type { ListedNames, PageMarkets } from './names.js';
 import {
-  buildPage,
-  type Page,
+  drawPage,
+  namePage,
+  namesListed,
   PAGE_LIMITS,
   type PageEnd,
   type PageLimits,
   ReplayCancelled,
   type ReplayEnvelope,
   type Selection,
+  type UnnamedPage,
 } from './page.js';
 import { encodePage, type PageFormat, writePage } from './page-format.js';
 import { gzipPage } from './page-gzip.js';
@@ -26,7 +28,7 @@ export interface PageSource {
   /** LZ4 blocks from encodeSegment(). The selection's `run` indexes them. */
   segments: readonly Uint8Array[];
   selection: Selection;
-  markets: readonly Market[];
+  markets: PageMarkets;
   query: ReplayQuery;
   windowContinues: boolean;
   nextT?: number | null;
@@ -64,6 +66,8 @@ export type RenderResult =
       /** Length of the body before compression. */
       plainBytes: number;
     })
+  /** The page needs its names. */
+  | { status: 'unnamed'; listed: ListedNames }
   | NoPage;
 
 /** This thread's memory for segments and cells, reused for every page. */
@@ -107,22 +111,25 @@ export function untilCancelled<R>(
 }
 
 /** The page is valid until the next one is built. */
-function pageOf(input: PageSource, stopIfCancelled: StopIfCancelled): Page {
+function pageOf(input: PageSource, stopIfCancelled: StopIfCancelled): UnnamedPage {
   const runs = runsOf(input.segments, stopIfCancelled);
-  return buildPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, stopIfCancelled, newCells);
+  return drawPage({ ...input, runs }, input.limits ?? PAGE_LIMITS, stopIfCancelled, newCells);
 }
 
-function countsOf({ snapshotCount, rowCount, end, nextFrom }: Page): CountResult {
+function countsOf({ snapshotCount, rowCount, end, nextFrom }: UnnamedPage): CountResult {
   if (end === 'more') return { status: 'more', snapshotCount, rowCount };
   return { status: 'done', snapshotCount, rowCount, end, nextFrom };
 }
 
 function render(input: RenderInput, stopIfCancelled: StopIfCancelled): RenderResult {
-  const page = pageOf(input, stopIfCancelled);
-  const written = countsOf(page);
+  const unnamed = pageOf(input, stopIfCancelled);
+  const written = countsOf(unnamed);
   if (written.status !== 'done') return written;
   stopIfCancelled();
-  const { envelope, format, encoding } = input;
+  const { envelope, format, encoding, markets } = input;
+  const { names } = markets;
+  if (names === null) return { status: 'unnamed', listed: namesListed(unnamed, markets) };
+  const page = namePage(unnamed, markets, names);
   if (format === 'json' && encoding === 'gzip')
     return { ...written, ...gzipPage(page, envelope, stopIfCancelled) };
   if (encoding === 'identity') {

@@ -16,6 +16,7 @@ import { whenReady } from '../board.js';
 import { ApiError, type Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
+import { encodeLongLists } from '../long-lists.js';
 
 /** In order of preference. */
 export const MEDIA_TYPES = DOCUMENT_TYPES;
@@ -157,10 +158,11 @@ export class CachedReply<T = unknown> {
   ) {}
 }
 
-/** A cached reply that is made and encoded outside the event loop. */
+/** A reply that is made and encoded outside the event loop or in turns. */
 export class RemoteReply {
+  /** @param memory null: it is not cached */
   constructor(
-    readonly memory: ReplyMemory,
+    readonly memory: ReplyMemory | null,
     readonly key: string,
     readonly encode: (form: DocumentForm) => Promise<EncodedDocument>,
   ) {}
@@ -223,12 +225,16 @@ function encodedReply(reply: object, form: SmallBodyForm): Encoded {
   if (reply instanceof CachedReply) {
     return cached(reply, form, () => whenReady(reply.make(), (made) => encode(made, form)));
   }
-  if (reply instanceof RemoteReply) return cached(reply, form, () => reply.encode(form));
+  if (reply instanceof RemoteReply) {
+    const { memory, key } = reply;
+    const make = () => reply.encode(form);
+    return memory === null ? make() : cached({ memory, key }, form, make);
+  }
   return encode(reply, form);
 }
 
 function cached(
-  { memory, key }: CachedReply | RemoteReply,
+  { memory, key }: Pick<CachedReply, 'memory' | 'key'>,
   { mediaType, encoding, compressAbove }: SmallBodyForm,
   make: () => Encoded,
 ): Encoded {
@@ -260,15 +266,28 @@ function kept(
   return made;
 }
 
-/** Encodes on the event loop; compresses large bodies outside. */
-function encode(document: unknown, form: SmallBodyForm): Encoded {
-  const body = serialize(document, form.mediaType);
-  if (body.length <= form.compressAbove) return { plain: true, body };
-  const isLarge = body.length > MAX_SYNC_COMPRESS_BYTES;
-  const compressed = isLarge ? compressOutside(body, form) : compressDocument(body, form);
-  return whenReady(compressed, (bytes) => ({ plain: false, body: bytes }));
+/** Encodes a document of `fields` and long lists in turns, and compresses it outside the event loop. */
+export async function encodeInTurns(
+  fields: object,
+  lists: Readonly<Record<string, readonly object[]>>,
+  form: DocumentForm,
+): Promise<EncodedDocument> {
+  const format = form.mediaType === 'application/json' ? 'json' : 'msgpack';
+  const body = await encodeLongLists(format, { fields, lists, rest: null });
+  return compressed(body, form);
 }
 
-function compressOutside(body: Uint8Array, { encoding }: SmallBodyForm): Promise<Uint8Array> {
+/** Encodes on the event loop; compresses large bodies outside. */
+const encode = (document: unknown, form: DocumentForm): Encoded =>
+  compressed(serialize(document, form.mediaType), form);
+
+function compressed(body: Uint8Array, form: DocumentForm): Encoded {
+  if (body.length <= form.compressAbove) return { plain: true, body };
+  const isLarge = body.length > MAX_SYNC_COMPRESS_BYTES;
+  const made = isLarge ? compressOutside(body, form) : compressDocument(body, form);
+  return whenReady(made, (bytes) => ({ plain: false, body: bytes }));
+}
+
+function compressOutside(body: Uint8Array, { encoding }: DocumentForm): Promise<Uint8Array> {
   return encoding === 'br' ? brotli(body, DOCUMENT_BROTLI) : gzip(body, DOCUMENT_GZIP);
 }

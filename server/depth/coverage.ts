@@ -7,9 +7,13 @@ import {
   newestGaps,
 } from '../../compute/depth/coverage.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
-import type { StoredHistory } from '../../storage/contract.js';
+import type { EncodedDocument } from '../../compute/documents.js';
+import { hasLongNames } from '../../compute/replay/names.js';
+import { factsOfMarkets } from '../../compute/replay/query.js';
+import type { StoredHistory, TokenRecord } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
+import { encodeInTurns, RemoteReply } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -19,6 +23,8 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
+import { unlessBusy } from '../http/errors.js';
+import { learnMarkets } from '../replay/page-plan.js';
 import type { Services } from '../services.js';
 import { resolvedToken, sourceOf } from './shown-token.js';
 
@@ -90,23 +96,49 @@ type Coverage = Static<(typeof getCoverage)['response']>;
 
 const NO_HISTORY: StoredHistory = { times: { raw: [], '15m': [], '1h': [] }, markets: [] };
 
-export function coverageHandler({ depth, clock }: Services): Handler<typeof getCoverage> {
-  return async ({ token: { chain, address } }) => {
+export function coverageHandler(services: Services): Handler<typeof getCoverage> {
+  return async ({ token: { chain, address }, exchange, key }) => {
+    const { depth, pool } = services;
     const { source, leg } = sourceOf(depth, { chain, address });
-    const history = source && (await depth.history(source.tokenId, clock.nowS()));
-    return {
+    const named = {
       token: address,
       ...(leg === null ? {} : { resolved_token: leg.address }),
       chain: leg?.chain ?? chain,
-      ...(await coverageOf(history ?? NO_HISTORY)),
     };
+    const known = source === null ? [] : depth.markets(source.tokenId);
+    await learnMarkets(known);
+    if (source === null || !hasLongNames(known)) {
+      const { markets, ...fields } = await coverageOf(services, source);
+      return { ...named, ...fields, markets: markets.map(coveredMarket) };
+    }
+    // Those without depth count too: to leave them out, the whole history would have to be read.
+    exchange.checkNames(factsOfMarkets(known).bytes);
+    // As many at a time as pages: each holds its names several times.
+    return new RemoteReply(null, '', async (form) => {
+      const make = async (): Promise<EncodedDocument> => {
+        const { markets, ...fields } = await coverageOf(services, source);
+        return encodeInTurns(
+          { ...named, ...fields },
+          { markets: markets.map(coveredMarket) },
+          form,
+        );
+      };
+      return (await unlessBusy(pool.schedule('page', key.id, make, exchange))) ?? NOTHING;
+    });
   };
 }
 
-async function coverageOf({
-  times,
-  markets,
-}: StoredHistory): Promise<Pick<Coverage, 'tiers' | 'gaps' | 'gaps_truncated' | 'markets'>> {
+/** For a client that has disconnected. */
+const NOTHING: EncodedDocument = { plain: true, body: new Uint8Array(0) };
+
+type CoveredMarkets = StoredHistory['markets'];
+
+async function coverageOf(
+  { depth, clock }: Services,
+  source: TokenRecord | null,
+): Promise<Pick<Coverage, 'tiers' | 'gaps' | 'gaps_truncated'> & { markets: CoveredMarkets }> {
+  const { times, markets } =
+    source === null ? NO_HISTORY : await depth.history(source.tokenId, clock.nowS());
   const turns = new Turns();
   const { gaps, truncated } = await newestGaps(times, MAX_GAPS, { pause: () => turns.take() });
   // Encoding the reply takes another turn.
@@ -125,14 +157,16 @@ async function coverageOf({
     }),
     gaps,
     gaps_truncated: truncated,
-    markets: markets.map(({ market, firstT, lastT }) => ({
-      source: market.source,
-      exchange_type: market.exchangeType,
-      type: market.type,
-      address: market.address,
-      pair: market.pair,
-      first_t: firstT,
-      last_t: lastT,
-    })),
+    markets,
   };
 }
+
+const coveredMarket = ({ market, firstT, lastT }: CoveredMarkets[number]) => ({
+  source: market.source,
+  exchange_type: market.exchangeType,
+  type: market.type,
+  address: market.address,
+  pair: market.pair,
+  first_t: firstT,
+  last_t: lastT,
+});

@@ -162,7 +162,7 @@ export function depthSeriesHandler(services: Services): Handler<typeof getDepthS
       makePlan(services.depth, job.plan, job.turns),
     );
     // The tag covers the scores, so they are looked up first.
-    const tag = job.withScore ? null : tagOf(job, plan, null);
+    const tag = job.withScore ? null : await tagOf(job, plan, null);
     const early = job.withScore ? null : replyWithoutBody(job, tag);
     if (early !== null) return early;
     await job.turns.take();
@@ -228,11 +228,11 @@ function defaultStep(fromS: number, toS: number): Step {
 }
 
 /** The reply's tag; null for a window that reaches now. */
-function tagOf(
+async function tagOf(
   { request, nowS, query, envelope, representation }: SeriesJob,
   plan: PagePlan,
   score: Score,
-): string | null {
+): Promise<string | null> {
   if (request.toS >= nowS) return null;
   const requested = score === null ? query : { ...query, score };
   return entityTag({ ...representation, query: requested, envelope }, plan);
@@ -265,7 +265,7 @@ function renderSeries(
       : null;
     if (exchange.aborted) return null;
     const isTagged = plan === first.plan && !job.withScore;
-    const tag = isTagged ? first.tag : tagOf(job, plan, score);
+    const tag = isTagged ? first.tag : await tagOf(job, plan, score);
     await job.turns.take();
     const early = job.withScore ? replyWithoutBody(job, tag) : null;
     if (early !== null) return early;

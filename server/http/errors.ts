@@ -82,6 +82,17 @@ export function replyTooLarge(bytes: number, maxBytes: number, smaller: string):
   return new ApiError(400, 'reply_too_large', message);
 }
 
+/**
+ * A reply whose names alone exceed that budget. Compression does not help: the server would have to hold them as text.
+ * @param maxBytes and `smaller` as of replyTooLarge()
+ */
+export function namesTooLarge(bytes: number, maxBytes: number, smaller: string): ApiError {
+  const message =
+    `The names in this reply have ${mibText(bytes)} MiB, and a client of this server gets at most ` +
+    `${mibText(maxBytes)} MiB at once, compressed or not: ${smaller}`;
+  return new ApiError(400, 'reply_too_large', message);
+}
+
 /** The result of work for the pool. @throws ApiError 503 replay_busy if the pool has no room for it */
 export async function unlessBusy<T>(work: Promise<T>): Promise<T> {
   try {

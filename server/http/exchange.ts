@@ -8,6 +8,7 @@ import type { EngineRequest, OpenSocket, ReplyStream } from './engine.js';
 import {
   type ApiError,
   type Headers,
+  namesTooLarge,
   NOT_STORED,
   reasonPhrase,
   replayBusy,
@@ -43,6 +44,9 @@ type RequestHeader =
  * @returns headers for that reply
  */
 type Settle = (status: number | null) => Headers;
+
+/** The advice of an endpoint that has none of its own. */
+const ASK_FOR_LESS = 'ask for less';
 
 /** Bodies up to this size do not count as bytes in flight, so errors always fit. */
 const UNCOUNTED_BODY_BYTES = 16 * 1024;
@@ -265,6 +269,16 @@ export class Exchange {
     } else this.stallWatch = new StallWatch(this.host, () => this.abandon());
   }
 
+  /**
+   * Call before names of markets are copied or encoded for the reply.
+   * @param bytes of all that it lists
+   * @throws ApiError 400 if there is never room for them
+   */
+  checkNames(bytes: number): void {
+    const mostBytes = this.host.bytesInFlight.mostOf(this.keyId);
+    if (bytes > mostBytes) throw namesTooLarge(bytes, mostBytes, this.smaller ?? ASK_FOR_LESS);
+  }
+
   /** The protocols that the client offers for a WebSocket; null: it asks for none. */
   get socketProtocols(): readonly string[] | null {
     return this.request.socketProtocols;
@@ -320,7 +334,7 @@ export class Exchange {
   private smallerThan(headers: Headers): string {
     const isPlain = headers.every(([name]) => name !== 'Content-Encoding');
     const advice = [isPlain ? 'send Accept-Encoding: gzip' : null, this.smaller];
-    return advice.filter((one) => one !== null).join(', or ') || 'ask for less';
+    return advice.filter((one) => one !== null).join(', or ') || ASK_FOR_LESS;
   }
 
   /** Counts bytes as in flight. If there are too many, first cuts clients that read more slowly. */

@@ -1,10 +1,11 @@
 /** The entity tag of a replay page or another reply made from a plan, and how long a client may keep it. */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { type Market, TIERS } from '../../compute/market.js';
 import type { ReplayEnvelope } from '../../compute/replay/page.js';
 import type { RenderInput } from '../../compute/replay/render.js';
 import { HOUR_S } from '../../compute/time.js';
 import type { PagePlan } from '../../storage/contract.js';
+import { Turns } from '../../storage/turns.js';
 import { type Headers, NOT_STORED } from '../http/errors.js';
 import { VERSION } from '../../storage/version.js';
 
@@ -30,12 +31,12 @@ type Identity = Pick<PageIdentity, 'format' | 'encoding'> & { query: object; env
  * how the page is made. The tag of a compressed page is weak, since the same text compresses to several forms
  * (RFC 9110, 8.8.1).
  */
-export function entityTag(
+export async function entityTag(
   { query, envelope, format, encoding }: Identity,
   plan: Pick<PagePlan, 'markets' | 'snapshots' | 'nextT'>,
-): string {
+): Promise<string> {
   const { markets, snapshots, nextT } = plan;
-  const parts = [VERSION, query, envelope, format, encoding, nextT, digestOf(markets)];
+  const parts = [VERSION, query, envelope, format, encoding, nextT, await digestOf(markets)];
   const words = new Uint32Array(WORDS_PER_SNAPSHOT * snapshots.length);
   let at = 0;
   for (const { t, tier, digest } of snapshots) {
@@ -48,16 +49,32 @@ export function entityTag(
   return `${encoding === 'identity' ? '' : 'W/'}"${digest.slice(0, TAG_CHARS)}"`;
 }
 
-const digestsOfMarkets = new WeakMap<readonly Market[], string>();
+/** Of lists of markets, which never change; promises while they are being made. */
+const digestsOfMarkets = new WeakMap<readonly Market[], string | Promise<string>>();
 
 /** A commit that changes a token makes a new list of its markets. */
-function digestOf(markets: readonly Market[]): string {
+function digestOf(markets: readonly Market[]): string | Promise<string> {
   let digest = digestsOfMarkets.get(markets);
   if (digest === undefined) {
-    digest = hash('sha256', JSON.stringify(markets), 'base64url');
+    digest = makeDigest(markets).then((made) => {
+      digestsOfMarkets.set(markets, made);
+      return made;
+    });
     digestsOfMarkets.set(markets, digest);
   }
   return digest;
+}
+
+/** SHA-256 of the list as JSON, made in turns: it may have 100 MB. */
+async function makeDigest(markets: readonly Market[]): Promise<string> {
+  const turns = new Turns();
+  const sha256 = createHash('sha256');
+  sha256.update('[');
+  for (const [m, market] of markets.entries()) {
+    sha256.update(`${m === 0 ? '' : ','}${JSON.stringify(market)}`);
+    await turns.take();
+  }
+  return sha256.update(']').digest('base64url');
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type FragmentSpan,
   type SegmentFragments,
 } from '../../compute/replay/fragments.js';
+import { hasLongNames, listsNames } from '../../compute/replay/names.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { PoolUnavailableError, type Work } from '../../compute/scheduler.js';
 import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage/contract.js';
@@ -111,6 +112,8 @@ export class Fragments {
   page(plan: PagePlan, identity: PageIdentity): MadePage | null | Promise<MadePage | null> {
     const group = this.kept === null ? null : groupOf(identity);
     if (group === null) return null;
+    // The event loop encodes the head.
+    if (listsNames(identity.query) && hasLongNames(plan.markets)) return null;
     const start = startOfPlan(plan, identity.query);
     if (start.length === 0) return null;
     const request = { plan, group, start, identity, spans: spansOfPlan(plan, start.length) };

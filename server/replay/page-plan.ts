@@ -2,11 +2,13 @@
  * A page's plan: which stored snapshots it may show, how many of them fit, and what comes after; and the page that
  * the pool renders from it, reading as much of the plan as it needs.
  */
+import type { LRUCache } from 'lru-cache';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
-import { MARKET_TYPES } from '../../compute/market.js';
+import { type Market, MARKET_TYPES } from '../../compute/market.js';
 import type { RunTask } from '../../compute/pool.js';
+import { marketsOfPage, namesOfPage, type PageMarkets } from '../../compute/replay/names.js';
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
-import { hasFilter, type ReplayQuery } from '../../compute/replay/query.js';
+import { growingFacts, hasFilter, type ReplayQuery } from '../../compute/replay/query.js';
 import type { CountResult, PageSource, RenderResult } from '../../compute/replay/render.js';
 import {
   type DepthSource,
@@ -14,6 +16,7 @@ import {
   SegmentGoneError,
   type TokenRecord,
 } from '../../storage/contract.js';
+import { countedCache } from '../../storage/counted-cache.js';
 import { Turns } from '../../storage/turns.js';
 import type { Budget } from '../http/budget.js';
 import { replayBusy } from '../http/errors.js';
@@ -51,7 +54,7 @@ export async function prepared<T>(inPreparation: Budget, work: () => Promise<T>)
 /** Snapshots planned in one turn of the event loop. */
 const SNAPSHOTS_PER_TURN = PAGE_LIMITS.maxSnapshots;
 
-/** The next snapshots of the window. A plan of many is made in turns. */
+/** The next snapshots of the window, and the facts of the token's markets. Of many, both are made in turns. */
 export async function makePlan(
   depth: DepthSource,
   { source, maxSnapshots = PAGE_LIMITS.maxSnapshots, ...window }: PageRequest,
@@ -68,7 +71,18 @@ export async function makePlan(
     await turns.take();
     plan = joinedPlans(plan, await next(plan.nextT, plan.snapshots.length));
   }
+  await learnMarkets(plan.markets);
   return plan;
+}
+
+/** Markets taken in between two checks of the clock. */
+const MARKETS_AT_ONCE = 64;
+
+/** Takes in the facts of a token's markets in turns, if that has not been done yet. */
+export async function learnMarkets(markets: readonly Market[]): Promise<void> {
+  const turns = new Turns();
+  const facts = growingFacts(markets);
+  while (facts.advance(MARKETS_AT_ONCE)) await turns.take();
 }
 
 function joinedPlans(plan: PagePlan, { snapshots, ...next }: PagePlan): PagePlan {
@@ -231,7 +245,7 @@ export interface MadePage {
 /**
  * The page; null if the client has disconnected. Reads as much of the plan as the page is expected to need, then
  * more until it is enough.
- * @throws SegmentGoneError
+ * @throws SegmentGoneError; ApiError 400 if the names that it lists are too large
  */
 export async function renderPlan(
   blocks: SegmentBlocks,
@@ -240,12 +254,47 @@ export async function renderPlan(
   plan: PagePlan,
   runTask: RunTask,
 ): Promise<MadePage | null> {
-  return readPlan(blocks, exchange, page.query, plan, (source) =>
-    runTask('renderPage', { ...page, ...source }),
-  );
+  const { query } = page;
+  checkKnownNames(exchange, query, plan);
+  let markets = marketsOfPage(plan.markets, query);
+  for (;;) {
+    const made = await readPlan(blocks, exchange, query, plan, markets, (source) =>
+      runTask('renderPage', { ...page, ...source }),
+    );
+    if (made?.status !== 'unnamed') return made;
+    const { names, bytes } = namesOfPage(plan.markets, query, made.listed);
+    keepNameBytes(query, plan, bytes);
+    exchange.checkNames(bytes);
+    markets = { ...markets, names };
+  }
 }
 
 type Counts = Extract<CountResult, { status: 'done' }>;
+
+/** Pages with long names of which the bytes of their names are kept, per list of markets. */
+const MAX_KNOWN_PAGES = 64;
+/** By name of the page. */
+const knownBytes = new WeakMap<readonly Market[], LRUCache<string, number>>();
+
+/** Text that two pages share only if they list the same names. */
+function nameOfPage(query: ReplayQuery, { segmentIds, snapshots }: PagePlan): string {
+  const places = snapshots.map(({ segment, row }) => `${segmentIds[segment]}.${row}`);
+  return JSON.stringify([query, places]);
+}
+
+/**
+ * Refuses a page whose names are known to be too large, before it takes a thread.
+ * @throws ApiError 400
+ */
+export function checkKnownNames(exchange: Exchange, query: ReplayQuery, plan: PagePlan): void {
+  const bytes = knownBytes.get(plan.markets)?.get(nameOfPage(query, plan));
+  if (bytes !== undefined) exchange.checkNames(bytes);
+}
+
+function keepNameBytes(query: ReplayQuery, plan: PagePlan, bytes: number): void {
+  const known = knownBytes.get(plan.markets) ?? countedCache(MAX_KNOWN_PAGES);
+  knownBytes.set(plan.markets, known.set(nameOfPage(query, plan), bytes));
+}
 
 /**
  * Counts the page's snapshots and cells without rendering it; null if the client has disconnected.
@@ -258,35 +307,33 @@ export async function countPlan(
   plan: PagePlan,
   runTask: RunTask,
 ): Promise<Counts | null> {
-  return readPlan(blocks, exchange, query, plan, (source) =>
+  const markets = { ...marketsOfPage(plan.markets, query), names: null };
+  return readPlan(blocks, exchange, query, plan, markets, (source) =>
     runTask('countPage', { ...source, query }),
   );
 }
 
-type Done<R> = Extract<R, { status: 'done' }>;
+type Enough<R> = Exclude<R, { status: 'more' | 'cancelled' }>;
 
 async function readPlan<R extends CountResult | RenderResult>(
   blocks: SegmentBlocks,
   exchange: Exchange,
   query: ReplayQuery,
   plan: PagePlan,
+  markets: PageMarkets,
   task: (source: Omit<PageSource, 'query'>) => Promise<R>,
-): Promise<Done<R> | null> {
+): Promise<Enough<R> | null> {
   let budget: number = PAGE_LIMITS.maxCells;
   for (;;) {
     if (exchange.aborted) return null;
     const { segmentIds, ...read } = readOfPlan(plan, query, budget);
     const segments = await blocks.read(segmentIds);
     if (exchange.aborted) return null;
-    const result = await task({
-      segments,
-      ...read,
-      markets: plan.markets,
-      cancel: exchange.cancel,
-    });
+    const result = await task({ segments, ...read, markets, cancel: exchange.cancel });
     switch (result.status) {
       case 'done':
-        return result as Done<R>;
+      case 'unnamed':
+        return result as Enough<R>;
       case 'cancelled':
         return null;
       case 'more':

@@ -22,6 +22,7 @@ import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { namesTag } from '../http/negotiation.js';
 import {
+  checkKnownNames,
   type MadePage,
   makePlan,
   type PageRequest,
@@ -175,6 +176,7 @@ export function replayHandler(services: Services): Handler<typeof getReplay> {
     if (kept !== null) return answered(services, kept);
     const { plan, reply } = await prepare(services, job);
     if (reply !== null) return answered(services, reply);
+    checkKnownNames(exchange, job.page.query, plan);
     const render = (run: RunTask) => renderPage(services, job, plan, run);
     const made = await services.pool.schedule('page', key.id, render, exchange);
     if (made !== null) services.onAnswered?.('pool');
@@ -249,7 +251,8 @@ async function replyWithoutPool(
   const { exchange, request } = job;
   if (exchange.header('if-none-match') !== '') {
     for (const encoding of new Set([job.page.encoding, ...permittedEncodings(exchange)])) {
-      const unchanged = notModified(job, tagOf({ ...job, page: { ...job.page, encoding } }, plan));
+      const tag = await tagOf({ ...job, page: { ...job.page, encoding } }, plan);
+      const unchanged = notModified(job, tag);
       if (unchanged !== null) return unchanged;
     }
   }
@@ -257,7 +260,7 @@ async function replyWithoutPool(
   const fragments = request.stepS === undefined ? services.fragments : undefined;
   const assembled = await fragments?.page(plan, job.page);
   if (assembled) {
-    const tag = tagOf(job, plan);
+    const tag = await tagOf(job, plan);
     const reply = await fullReply(job, tag, assembled);
     // A commit in the meantime may or may not be in the plan.
     if (key === null || tag === null || keyOfPage(services.depth, job) !== key) return reply;
@@ -265,7 +268,7 @@ async function replyWithoutPool(
     return { ...reply, isShared: true };
   }
   // HEAD without Content-Length, which would take as much work as the page (RFC 9110, 9.3.2 allows it).
-  return exchange.method === 'HEAD' ? pageReply(job, tagOf(job, plan), null) : null;
+  return exchange.method === 'HEAD' ? pageReply(job, await tagOf(job, plan), null) : null;
 }
 
 /** Renders in the pool; null if the client has disconnected. */
@@ -277,12 +280,12 @@ function renderPage(
 ): Promise<PreparedReply | null> {
   return withPlan(depth, planRequest(job), planned, async (plan) => {
     const made = await renderPlan(blocks, job.exchange, job.page, plan, run);
-    return made && fullReply(job, tagOf(job, plan), made);
+    return made && fullReply(job, await tagOf(job, plan), made);
   });
 }
 
 /** The page's tag; null for a window that reaches now. */
-function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): string | null {
+async function tagOf({ request, page, nowS }: PageJob, plan: PagePlan): Promise<string | null> {
   return request.toS < nowS ? entityTag(page, plan) : null;
 }
 

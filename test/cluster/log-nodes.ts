@@ -135,7 +135,10 @@ export async function seen(store: Store, address: string) {
   const plan = await store.depth.plan(request);
   const { snapshots, nextT, markets } = plan;
   return {
-    tag: entityTag({ query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never, plan),
+    tag: await entityTag(
+      { query: {}, envelope: {}, format: 'json', encoding: 'gzip' } as never,
+      plan,
+    ),
     nextT,
     markets,
     times: snapshots.map(({ t, tier }) => [t, tier]),

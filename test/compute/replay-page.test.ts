@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PAGE_LIMITS, ReplayCancelled, buildPage } from '../../compute/replay/page.js';
+import { marketsOfPage } from '../../compute/replay/names.js';
+import { PAGE_LIMITS, ReplayCancelled, drawPage } from '../../compute/replay/page.js';
 import { encodePage } from '../../compute/replay/page-format.js';
 import { referencePage, type PlainRequest, type PlainStore } from '../reference/replay.js';
 import {
@@ -54,7 +55,7 @@ describe('a page of replay', () => {
     const input = {
       runs: [runOf('raw', snapshots)],
       selection: { run: [0, 0, 0, 0, 0], row: [0, 1, 2, 3, 4] },
-      markets: [],
+      markets: marketsOfPage([], queryOf(DEFAULT_REQUEST)),
       query: queryOf(DEFAULT_REQUEST),
       windowContinues: false,
     };
@@ -62,7 +63,7 @@ describe('a page of replay', () => {
     const stop = () => {
       if (++checks === 3) throw new ReplayCancelled('gone');
     };
-    expect(() => buildPage(input, PAGE_LIMITS, stop)).toThrow(ReplayCancelled);
+    expect(() => drawPage(input, PAGE_LIMITS, stop)).toThrow(ReplayCancelled);
     expect(checks).toBe(3);
   });
 

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { binsOfBand } from '../../compute/ladder.js';
 import { TIERS, type Chain } from '../../compute/market.js';
-import { buildPage, type Page, type PageLimits } from '../../compute/replay/page.js';
+import { marketsOfPage, type PageNames } from '../../compute/replay/names.js';
+import { drawPage, namePage, type Page, type PageLimits } from '../../compute/replay/page.js';
 import type { ReplayQuery } from '../../compute/replay/query.js';
 import type { SnapshotRun } from '../../compute/segment/run.js';
 import type { PlainCell, PlainRequest, PlainSnapshot, PlainStore } from '../reference/replay.js';
@@ -247,22 +248,26 @@ export function kernelPage(
   supply: Supply,
 ): { page: Page; askedForMore: number } {
   const { runs, placeOf } = runsOf(store, supply.runLength);
+  const query = queryOf(request);
+  const markets = marketsOfPage(store.markets, query);
   const times = store.snapshots
     .map(({ t }) => t)
     .filter((t) => t >= request.from && t < request.to);
   for (let rows = supply.rows, askedForMore = 0; ; rows *= 2, askedForMore++) {
     const places = times.slice(0, rows).map((t) => placeOf.get(t) as { run: number; row: number });
-    const page = buildPage(
+    const drawn = drawPage(
       {
         runs,
         selection: { run: places.map(({ run }) => run), row: places.map(({ row }) => row) },
-        markets: store.markets,
-        query: queryOf(request),
+        markets,
+        query,
         windowContinues: rows < times.length,
         nextT: supply.namesNext ? (times[rows] ?? null) : null,
       },
       limits,
     );
-    if (page.end !== 'more') return { page, askedForMore };
+    if (drawn.end !== 'more') {
+      return { page: namePage(drawn, markets, markets.names as PageNames), askedForMore };
+    }
   }
 }

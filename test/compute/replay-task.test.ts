@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { canEncode, compressPage } from '../../compute/replay/compress.js';
+import { marketsOfPage } from '../../compute/replay/names.js';
 import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { PAGE_FORMATS } from '../../compute/replay/page-format.js';
 import { renderPage, type RenderInput } from '../../compute/replay/render.js';
@@ -27,7 +28,7 @@ function inputOf(store: PlainStore, extra: Partial<RenderInput> = {}): RenderInp
       run: Uint32Array.from(snapshots, (_, i) => (i < half ? 0 : 1)),
       row: Uint32Array.from(snapshots, (_, i) => (i < half ? i : i - half)),
     },
-    markets: store.markets,
+    markets: marketsOfPage(store.markets, queryOf(REQUEST)),
     query: queryOf(REQUEST),
     windowContinues: false,
     envelope: envelopeOf(REQUEST),

@@ -1,18 +1,16 @@
 /** A token whose markets' names alone exceed what a server with the least memory keeps for one client. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { venueKey } from '../../compute/market.js';
+import { PAGE_LIMITS } from '../../compute/replay/page.js';
 import { httpLimits } from '../../server/http/server.js';
 import { SHARES } from '../../server/memory.js';
-import type { PlainMarket } from '../reference/replay.js';
+import { plainRequest } from '../compute/replay-stores.js';
+import { decodeMsgpack } from '../reference/msgpack.js';
+import { type PlainMarket, type PlainStore, referencePage } from '../reference/replay.js';
+import { ENGINES } from '../support/engines.js';
 import { MemoryDepth } from '../support/memory-depth.js';
-import {
-  MARKETS,
-  MINT,
-  NOW_S,
-  startTestService,
-  steadyStore,
-  type TestService,
-} from '../support/service.js';
+import { MARKETS, MINT, NOW_S, startTestService, type TestService } from '../support/service.js';
 
 /** Texts of the greatest length, which hardly compress. */
 const name = (text: string) =>
@@ -25,65 +23,164 @@ const NAMED = Array.from({ length: 22_000 }, (_, m): PlainMarket => ({
   pair: name(`pair ${m}`),
 }));
 
-let service: TestService;
+const ALL = [...MARKETS, ...NAMED];
+const cellOf = (market: number) => ({ market, bin: -1, support: 100n, resistance: 50n });
+/** Only the first and the last market have cells: the page lists all between them. */
+const STORE: PlainStore = {
+  markets: ALL,
+  snapshots: [
+    { t: NOW_S - 60, tier: 'raw', price: 1.5, cells: [cellOf(0), cellOf(ALL.length - 1)] },
+  ],
+};
 
-beforeAll(async () => {
-  const store = steadyStore(1, 0, { lastT: NOW_S - 60, markets: [...MARKETS, ...NAMED] });
-  service = await startTestService({
-    depth: new MemoryDepth().add('mainchain', MINT, store),
-    limits: httpLimits(SHARES.replies.leastMib * 2 ** 20),
+/** The same without the markets between them, which filtered pages do not list. */
+const WITHOUT_OTHERS: PlainStore = {
+  markets: [ALL[0], ALL[ALL.length - 1]],
+  snapshots: STORE.snapshots.map((one) => ({ ...one, cells: [cellOf(0), cellOf(1)] })),
+};
+
+describe.each(ENGINES)('Names on engine %s', (engine) => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService({
+      depth: new MemoryDepth().add('mainchain', MINT, STORE),
+      limits: httpLimits(SHARES.replies.leastMib * 2 ** 20),
+      engine,
+      fragments: true,
+    });
   });
-});
-afterAll(() => service.stop());
+  afterAll(() => service.stop());
 
-async function ask(path: string, encoding: string, accept = 'application/json') {
-  const reply = await service.get(path, { headers: { accept, 'accept-encoding': encoding } });
-  const isJson = reply.headers.get('content-type') === 'application/json';
-  const document = isJson ? ((await reply.json()) as Record<string, unknown>) : null;
-  if (!isJson) await reply.arrayBuffer();
-  return { status: reply.status, retryAfter: reply.headers.get('retry-after'), document };
-}
-
-const TOO_LARGE = { status: 400, retryAfter: null };
-const bodyOf = (smaller: string) => ({
-  error: 'Bad Request',
-  message: expect.stringMatching(
-    new RegExp(
-      `^This reply has \\d+\\.\\d MiB, and a client of this server gets at most 8\\.0 MiB at once: ${smaller}`,
-    ),
-  ) as string,
-  error_code: 'reply_too_large',
-});
-
-it.each(['application/json', 'application/msgpack', 'application/vnd.apache.arrow.stream'])(
-  'a page of %s that never fits is refused for good, and says what to ask for',
-  async (accept) => {
-    for (const query of ['', '?group=venue']) {
-      const reply = await ask(`/replay/${MINT}${query}`, 'identity', accept);
-      const document = bodyOf('send Accept-Encoding: gzip, or choose venues .*`group=all`');
-      expect(reply).toEqual({ ...TOO_LARGE, document });
-    }
-  },
-);
-
-it('a compressed page that never fits is not told to compress', async () => {
-  const reply = await ask(`/replay/${MINT}`, 'gzip');
-  expect(reply).toEqual({ ...TOO_LARGE, document: bodyOf('choose venues .*`group=all`') });
-});
-
-it('what the refusal says to ask for succeeds', async () => {
-  for (const encoding of ['gzip', 'identity']) {
-    const reply = await ask(`/replay/${MINT}?group=all`, encoding);
-    expect([reply.status, reply.document?.row_count]).toEqual([200, 1]);
+  async function ask(path: string, encoding: string, accept = 'application/json') {
+    const reply = await service.get(path, { headers: { accept, 'accept-encoding': encoding } });
+    const isJson = reply.headers.get('content-type') === 'application/json';
+    const document = isJson ? ((await reply.json()) as Record<string, unknown>) : null;
+    if (!isJson) await reply.arrayBuffer();
+    return { status: reply.status, retryAfter: reply.headers.get('retry-after'), document };
   }
+
+  const tooLarge = (smaller: string) => ({
+    status: 400,
+    retryAfter: null,
+    document: {
+      error: 'Bad Request',
+      message: expect.stringMatching(
+        new RegExp(
+          '^The names in this reply have 1\\d\\.\\d MiB, and a client of this server gets at most 8\\.0 MiB ' +
+            `at once, compressed or not: ${smaller}`,
+        ),
+      ) as string,
+      error_code: 'reply_too_large',
+    },
+  });
+
+  it.each(['application/json', 'application/msgpack', 'application/vnd.apache.arrow.stream'])(
+    'a page of %s that never fits is refused for good, compressed or not, and says what to ask for',
+    async (accept) => {
+      for (const encoding of ['identity', 'gzip']) {
+        for (const group of ['market', 'venue', 'type']) {
+          const reply = await ask(`/replay/${MINT}?group=${group}`, encoding, accept);
+          expect(reply).toEqual(tooLarge('choose venues .*`group=all`'));
+        }
+      }
+    },
+  );
+
+  it('a page that was refused takes no thread when it is asked for again', async () => {
+    await ask(`/replay/${MINT}`, 'gzip');
+    const { postedTasks } = service.pool;
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => ask(`/replay/${MINT}`, 'gzip')),
+    );
+    for (const reply of replies) expect(reply).toEqual(tooLarge('choose venues'));
+    expect(service.pool.postedTasks).toBe(postedTasks);
+  });
+
+  it('what the refusal says to ask for succeeds', async () => {
+    for (const encoding of ['gzip', 'identity']) {
+      const all = await ask(`/replay/${MINT}?group=all`, encoding);
+      expect([all.status, all.document?.row_count]).toEqual([200, 1]);
+      const venue = await ask(`/replay/${MINT}?venues=${venueKey(MARKETS[0].source)}`, encoding);
+      expect([venue.status, venue.document?.row_count]).toEqual([200, 1]);
+    }
+  });
+
+  it('pages that list few of the names are the usual ones', async () => {
+    const window = { from: NOW_S - 86_400, to: NOW_S - 30 };
+    for (const [group, market] of [
+      ['market', ALL.length - 1],
+      ['venue', ALL.length - 1],
+      ['type', 0],
+    ] as const) {
+      const venues = [venueKey(ALL[market].source)];
+      const query = `?group=${group}&venues=${venues[0]}&from=${window.from}&to=${window.to}`;
+      const { status, document } = await ask(`/replay/${MINT}${query}`, 'identity');
+      const request = plainRequest(window.from, window.to, { group, venues });
+      const token = { token: MINT, resolvedToken: null, chain: 'mainchain', clamped: false };
+      const { reply } = referencePage(WITHOUT_OTHERS, request, PAGE_LIMITS, token);
+      expect([status, document]).toEqual([200, JSON.parse(JSON.stringify(reply))]);
+      expect(document?.markets).toHaveLength(1);
+    }
+  });
+
+  it('/replay/:address/plan names nothing, and plans them', async () => {
+    for (const [group, cells] of [
+      ['market', 2],
+      ['venue', 2],
+      ['all', 1],
+    ] as const) {
+      const { status, document } = await ask(`/replay/${MINT}/plan?group=${group}`, 'gzip');
+      expect([status, document?.row_count]).toEqual([200, cells]);
+    }
+  });
+
+  it('/coverage is refused too, without a thread', async () => {
+    const { postedTasks } = service.pool;
+    for (const encoding of ['identity', 'gzip']) {
+      const reply = await ask(`/coverage/${MINT}`, encoding);
+      expect(reply).toEqual(tooLarge('read its depth from /replay/:address with `group=all`'));
+    }
+    expect(service.pool.postedTasks).toBe(postedTasks);
+  });
 });
 
-it('so is /coverage', async () => {
-  const plain = await ask(`/coverage/${MINT}`, 'identity');
-  const ways = 'read its depth from /replay/:address with `group=all`';
-  expect(plain).toEqual({
-    ...TOO_LARGE,
-    document: bodyOf(`send Accept-Encoding: gzip, or ${ways}`),
+it('/coverage with names that are long but fit equals the history, in every form', async () => {
+  const markets = NAMED.slice(0, 3000);
+  const depth = new MemoryDepth().add('mainchain', MINT, {
+    markets,
+    snapshots: [
+      {
+        t: NOW_S - 60,
+        tier: 'raw',
+        price: 2,
+        cells: markets.map((_, market) => ({ market, bin: -1, support: 100n, resistance: 0n })),
+      },
+    ],
   });
-  expect(await ask(`/coverage/${MINT}`, 'gzip')).toEqual({ ...TOO_LARGE, document: bodyOf(ways) });
+  const service = await startTestService({ depth });
+  onTestFinished(() => service.stop());
+  const expected = markets.map(({ source, exchangeType, type, address, pair }) => ({
+    ...{ source, exchange_type: exchangeType, type, address, pair },
+    ...{ first_t: NOW_S - 60, last_t: NOW_S - 60 },
+  }));
+  for (const accept of ['application/json', 'application/msgpack']) {
+    for (const encoding of ['identity', 'gzip', 'br']) {
+      const headers = { accept, 'accept-encoding': encoding };
+      const reply = await service.get(`/coverage/${MINT}`, { headers });
+      expect(reply.headers.get('content-encoding') ?? 'identity').toBe(encoding);
+      const body = new Uint8Array(await reply.arrayBuffer());
+      const document = accept.endsWith('json')
+        ? (JSON.parse(Buffer.from(body).toString()) as object)
+        : decodeMsgpack(body);
+      expect(document).toEqual({
+        token: MINT,
+        chain: 'mainchain',
+        tiers: [expect.objectContaining({ tier: 'raw', snapshot_count: 1 })],
+        gaps: [],
+        gaps_truncated: false,
+        markets: expected,
+      });
+    }
+  }
 });

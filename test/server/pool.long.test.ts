@@ -11,6 +11,8 @@ import {
 import { PoolBusyError } from '../../compute/scheduler.js';
 import { binsOfBand } from '../../compute/ladder.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
+import { marketsOfPage } from '../../compute/replay/names.js';
+import type { ReplayQuery } from '../../compute/replay/query.js';
 import { runOf } from '../compute/replay-stores.js';
 import { niceValuesOf } from '../support/processes.js';
 import { MARKETS, MINT, steadyStore } from '../support/service.js';
@@ -21,23 +23,24 @@ const onError = (error: Error) => void errors.push(error);
 const store = steadyStore(72, 69);
 
 function pageInput(): TaskInput<'renderPage'> {
+  const query: ReplayQuery = {
+    group: 'market',
+    types: null,
+    excludeTypes: null,
+    venues: null,
+    excludeVenues: null,
+    band: binsOfBand(-50, 100),
+    minPct: -50,
+    maxPct: 100,
+  };
   return {
     segments: [new Uint8Array(encodeSegment(runOf('raw', store.snapshots)))],
     selection: {
       run: new Uint32Array(store.snapshots.length),
       row: Uint32Array.from(store.snapshots, (_, s) => s),
     },
-    markets: MARKETS,
-    query: {
-      group: 'market',
-      types: null,
-      excludeTypes: null,
-      venues: null,
-      excludeVenues: null,
-      band: binsOfBand(-50, 100),
-      minPct: -50,
-      maxPct: 100,
-    },
+    markets: marketsOfPage(MARKETS, query),
+    query,
     windowContinues: false,
     envelope: {
       token: MINT,

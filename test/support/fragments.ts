@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { type ComputePool, startPool } from '../../compute/pool.js';
 import { packFragments } from '../../compute/replay/fragment-file.js';
 import { makeFragments } from '../../compute/replay/fragment-maker.js';
+import { marketsOfPage } from '../../compute/replay/names.js';
 import { renderPage } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
 import type { Log } from '../../server/log.js';
@@ -148,7 +149,7 @@ export async function pageOf(
     ...page,
     ...part,
     encoding: 'identity',
-    markets: plan.markets,
+    markets: marketsOfPage(plan.markets, page.query),
     segments: await depth.readSegments(part.segmentIds),
   });
   if (rendered.status !== 'done') throw new Error(rendered.status);
