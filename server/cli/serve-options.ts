@@ -117,7 +117,6 @@ export function serveOptions(
   const threads = values.threads ?? Math.min(maxThreads, defaultThreads(memoryMib, given));
   return {
     directory: path.resolve(values.data),
-    /** Whether to cut a damaged log of the database instead of refusing it. */
     host: values.host,
     port: values.port,
     /** Epoch seconds at which the server's clock is frozen; null: it runs. */

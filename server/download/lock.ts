@@ -71,7 +71,7 @@ async function replacesStale(draft: string, lock: string): Promise<boolean> {
   }
 }
 
-/** @throws ReplayError if the holder that the lock names is running */
+/** @throws ReplayError if the process that the lock names is running */
 function refuseLive(text: string, lock: string): void {
   const advice = `if that is not fathom replay, delete ${lock}`;
   // Without links, the file exists before its text is written.

@@ -163,7 +163,7 @@ async function claiming(
 
 /**
  * Attaches the lock file: DuckDB locks it.
- * @throws DatabaseLockedError if another process has it, or if the last holder has removed it
+ * @throws DatabaseLockedError if another process has it, or if the last one that claimed it has removed it
  */
 async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
   const instance = await (lockInstance ??= client.DuckDBInstance.create(':memory:', INSTANCE));
@@ -173,7 +173,7 @@ async function hold(name: string, mode?: 'READ_ONLY'): Promise<Held> {
     if (mode === undefined && !existsSync(name)) await makeFile(connection, name);
     const before = identityOf(name);
     await attach(connection, name, mode, alias);
-    // The last holder may have removed the file while DuckDB was opening it.
+    // The last process that claimed it may have removed the file while DuckDB was opening it.
     const identity = identityOf(name);
     if (identity === null || identity !== before) {
       throw new DatabaseLockedError(`${name} is being removed`);

@@ -12,7 +12,7 @@ describe.skipIf(!hasNats)('A node whose data is damaged', () => {
     const another = (first: number) => commitRows(a.commands, noisyRows(first, OTHER_MINT));
     await another(T0);
     await b.reached(a.node.position);
-    // The log reaches its limit, and the checkpoint fails at the damaged block.
+    // The WAL reaches its limit, and the checkpoint fails at the damaged block.
     const long = "INSERT INTO meta SELECT 'long ' || range, repeat('x', 60000) FROM range(1200)";
     for (let i = 0; i < 2; i++) await b.store['parts'].database.run(long);
     const { position } = b.node;

@@ -27,7 +27,7 @@ import { eventually, PATIENCE_MS } from '../support/waiting.js';
 /** Time of the first snapshots, in epoch seconds. */
 export const T0 = 1_794_000_000;
 
-/** DuckDB's memory: a log may grow to 128 MiB, and a checkpoint takes the same amount again. */
+/** DuckDB's memory: its WAL may grow to 128 MiB, and a checkpoint takes the same amount again. */
 const MEMORY_BYTES = 2 ** 30;
 
 export const STREAM = 'FATHOM';

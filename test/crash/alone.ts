@@ -19,9 +19,9 @@ import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
 
 /** The processes to kill, and their shares of the kills. */
 const PHASES = {
-  'the holder of the store': 0.45,
+  'the process that has the store': 0.45,
   'fathom serve': 0.08,
-  'a command beside the holder': 0.1,
+  'a command beside that process': 0.1,
   'a command alone': 0.27,
   retention: 0.1,
 } as const;
@@ -59,11 +59,11 @@ class Kill {
 
   async run(): Promise<void> {
     switch (this.phase) {
-      case 'the holder of the store':
+      case 'the process that has the store':
       case 'fathom serve':
         await this.killHolder(false);
         break;
-      case 'a command beside the holder':
+      case 'a command beside that process':
         await this.killHolder(true);
         break;
       case 'a command alone':
@@ -116,7 +116,7 @@ class Kill {
    */
   private async killHolder(besideFirst: boolean): Promise<void> {
     const { random } = this.state;
-    const holder = await this.holder();
+    const claimant = await this.claimant();
     const useStore: UseStore = async (body) => {
       const store = await connectToServer(this.directory);
       if (store === null) throw new Error('the process that held the store is gone');
@@ -134,7 +134,7 @@ class Kill {
     if (besideFirst) {
       await this.commandKilled(operation);
       await sleep(random() * 50);
-      await holder.kill();
+      await claimant.kill();
       return;
     }
     this.pending = operation;
@@ -143,7 +143,7 @@ class Kill {
       () => false,
     );
     await sleep(random() * LATEST_KILL * this.state.usual(operation.kind, 100));
-    await holder.kill();
+    await claimant.kill();
     if (await performing) await this.acknowledge(operation);
   }
 
@@ -165,11 +165,11 @@ class Kill {
     const beforeS = this.state.operations.retentionLimit();
     this.retiringBeforeS = beforeS;
     const words = [VICTIM, 'hold', this.directory, String(beforeS)];
-    const holder = Victim.start([COLLECTING, ...words]);
-    await holder.line(/^ready$/);
-    const done = holder.sees(/^retained$/);
+    const claimant = Victim.start([COLLECTING, ...words]);
+    await claimant.line(/^ready$/);
+    const done = claimant.sees(/^retained$/);
     await this.cut('retention', done);
-    await holder.kill();
+    await claimant.kill();
     if (!(await done)) return;
     this.state.rows = afterRetention(this.state.rows, beforeS);
     this.retiringBeforeS = null;
@@ -186,16 +186,16 @@ class Kill {
     return isDone;
   }
 
-  private async holder(): Promise<Victim> {
+  private async claimant(): Promise<Victim> {
     const words =
       this.phase === 'fathom serve'
         ? [MAIN, 'serve', '--data', this.directory, '--port', '0', '--threads', '1']
         : [VICTIM, 'hold', this.directory];
-    const holder = Victim.start([COLLECTING, ...words]);
-    if (!(await holder.sees(/^ready$|listening/))) {
-      throw new ViolationError('refused', `a start alone: ${holder.describe()}`);
+    const claimant = Victim.start([COLLECTING, ...words]);
+    if (!(await claimant.sees(/^ready$|listening/))) {
+      throw new ViolationError('refused', `a start alone: ${claimant.describe()}`);
     }
-    return holder;
+    return claimant;
   }
 
   private nextOperation(): Operation {
@@ -238,5 +238,5 @@ function drawPhase(random: () => number): Phase {
     share -= own;
     if (share < 0) return phase;
   }
-  return 'the holder of the store';
+  return 'the process that has the store';
 }

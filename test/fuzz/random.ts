@@ -68,21 +68,21 @@ export function mutatedJson<T>(document: T): fc.Arbitrary<T> {
 }
 
 function applyChange(box: object, steps: readonly number[], kind: string, value: unknown): void {
-  let holder = box as Record<string, unknown>;
+  let container = box as Record<string, unknown>;
   let key = 'document';
   for (const step of steps) {
-    const inner = holder[key];
+    const inner = container[key];
     if (typeof inner !== 'object' || inner === null) break;
     const keys = Object.keys(inner);
     if (keys.length === 0) break;
-    holder = inner as Record<string, unknown>;
+    container = inner as Record<string, unknown>;
     key = keys[step % keys.length];
   }
-  if (Array.isArray(holder) && kind === 'remove') holder.splice(Number(key), 1);
-  else if (Array.isArray(holder) && kind === 'repeat') holder.push(holder[Number(key)]);
-  else if (kind === 'remove' && holder !== box) delete holder[key];
-  else if (kind === 'add') holder[typeof value === 'string' ? value : 'more'] = value;
-  else holder[key] = value;
+  if (Array.isArray(container) && kind === 'remove') container.splice(Number(key), 1);
+  else if (Array.isArray(container) && kind === 'repeat') container.push(container[Number(key)]);
+  else if (kind === 'remove' && container !== box) delete container[key];
+  else if (kind === 'add') container[typeof value === 'string' ? value : 'more'] = value;
+  else container[key] = value;
 }
 
 /** Texts with a meaning for some parser. */

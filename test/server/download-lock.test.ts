@@ -20,7 +20,7 @@ function endedPid(): number {
 }
 
 describe('The lock of a download', () => {
-  it('has one holder, and is free again once released', async () => {
+  it('is taken by one at a time, and is free again once released', async () => {
     const release = await takeLock(lock);
     expect(readFileSync(lock, 'utf8')).toMatch(new RegExp(`^${process.pid} [0-9a-f-]{36}$`));
     const refused = takeLock(lock);
@@ -64,7 +64,7 @@ describe('The lock of a download', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('that has no holder yet is left alone', async () => {
+  it('that names no process yet is left alone', async () => {
     writeFileSync(lock, '');
     await expect(takeLock(lock)).rejects.toThrow(`another process is taking ${lock}`);
     expect(readFileSync(lock, 'utf8')).toBe('');
