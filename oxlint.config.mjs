@@ -8,7 +8,7 @@ const wrappers = {
   'compute/segment/lz4.ts': ['lz4-napi'],
   'server/http/node-socket.ts': ['ws'],
   'server/http/uws{,-request,-socket}.ts': ['uWebSockets.js'],
-  'server/log.ts': ['pino', 'pino-pretty'],
+  'server/logger.ts': ['pino', 'pino-pretty'],
   'server/operations/metrics.ts': ['prom-client'],
   'storage/duckdb/*.ts': ['@duckdb/node-api'],
   'storage/log/connection.ts': ['@nats-io/transport-node'],

@@ -18,7 +18,7 @@ import { type AddressLimitOptions, withAddressLimit } from './limits/addresses.j
 import type { LiveHub } from './live/hub.js';
 import { SOCKET_PATH } from './live/parameters.js';
 import { streamRoutes } from './live/stream.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 import type { Metrics } from './operations/metrics.js';
 import { type Checks, operationsRoutes } from './operations/operations.js';
 import { RequestLog } from './operations/request-log.js';
@@ -39,7 +39,7 @@ interface ServerOptions {
   host: string;
   /** 0: any free port. */
   port: number;
-  log: Log;
+  logger: Logger;
   limits?: HttpLimits;
   /** Default: uWebSockets.js. */
   engine?: HttpEngine;
@@ -70,14 +70,14 @@ export interface RunningServer {
  * @throws Error that names port and host if it cannot listen there
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { host, log, operations, limits = HTTP_LIMITS } = options;
+  const { host, logger, operations, limits = HTTP_LIMITS } = options;
   const { keys, checkPlan = unlimited } = options;
   const forOperators = operations
-    ? operationsRoutes(operations.checks, operations.metrics, log, options.position)
+    ? operationsRoutes(operations.checks, operations.metrics, logger, options.position)
     : [];
   const admin = operations?.admin ?? null;
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];
-  const router = createRouter(routes, log, admitUnrouted(keys, checkPlan));
+  const router = createRouter(routes, logger, admitUnrouted(keys, checkPlan));
   const { addressLimit = null } = options;
   const limited = addressLimit === null ? router : withAddressLimit(router, addressLimit);
   const api = withCors(withPosition(limited, options.position), {
@@ -87,15 +87,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const below = `${BASE_PATH}/`;
   const handle = (exchange: Exchange): void =>
     exchange.path.startsWith(below) ? api(exchange) : router(exchange);
-  const requestLog = new RequestLog(log);
-  const engine = options.engine ?? (await loadEngine('uws', log));
-  const connections = connectionLimits(log);
+  const requestLog = new RequestLog(logger);
+  const engine = options.engine ?? (await loadEngine('uws', logger));
+  const connections = connectionLimits(logger);
   const server = await startHttpServer({
     engine,
     host,
     port: options.port,
     handle,
-    log,
+    logger,
     limits,
     connections: connections.api,
     ...(options.hub === undefined ? {} : { socketPath: SOCKET_PATH }),
@@ -115,8 +115,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       const forAdmin = {
         engine,
         ...admin,
-        handle: createRouter(forOperators, log),
-        log,
+        handle: createRouter(forOperators, logger),
+        logger,
         limits,
         connections: connections.admin,
       };
@@ -132,7 +132,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }
   }
   const url = urlOf(host, server.port);
-  log.always(
+  logger.always(
     'listening',
     admin === null ? { url } : { url, admin_url: urlOf(admin.host, servers[1].port) },
   );

@@ -1,7 +1,7 @@
 /** A board: a value computed from much data, kept in memory, and rebuilt in the background when its data change. */
 import { isDamage } from '../compute/damage.js';
 import { Updater } from './updater.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 
 const TICK_MS = 500;
 
@@ -18,7 +18,7 @@ interface BoardOptions<T> {
   build: () => Promise<{ value: T; costMs?: number }>;
   /** The log message when a build fails. */
   failure: string;
-  log: Log;
+  logger: Logger;
   /** Longest wait between a request and the start of its build. */
   maxPauseMs?: number;
   retryAfterMs?: number;
@@ -39,9 +39,9 @@ export class Board<T extends object> {
   private readonly buildListeners: (() => void)[] = [];
 
   constructor(private readonly options: BoardOptions<T>) {
-    const { failure, log, maxPauseMs, retryAfterMs } = options;
+    const { failure, logger, maxPauseMs, retryAfterMs } = options;
     const work = () => this.build();
-    this.updater = new Updater({ work, failure, log, paced: true, maxPauseMs, retryAfterMs });
+    this.updater = new Updater({ work, failure, logger, paced: true, maxPauseMs, retryAfterMs });
     this.updater.start();
   }
 

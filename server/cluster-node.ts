@@ -9,7 +9,7 @@ import { VERSION } from '../storage/version.js';
 import type { ServeOptions } from './cli/serve-options.js';
 import { settingText, sharedSettingsOf, withSharedSettings } from './cli/shared-settings.js';
 import type { Clock } from './clock.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 import type { Metrics } from './operations/metrics.js';
 import type { Checks } from './operations/operations.js';
 
@@ -19,7 +19,7 @@ const SETTINGS_WITHIN_MS = 5000;
 /** What a node has before it follows the log. */
 interface Joined {
   name: string;
-  journal: JetStreamLog;
+  log: JetStreamLog;
   /** The node's options, with the cluster's settings in place of its own. */
   options: ServeOptions;
   settings: NodeSettings;
@@ -29,7 +29,7 @@ interface Joined {
 
 interface Joining {
   store: Store;
-  log: Log;
+  logger: Logger;
   closing: (() => Promise<void>)[];
 }
 
@@ -40,30 +40,33 @@ interface Joining {
 export async function joinCluster(
   given: ServeOptions,
   { access, node: name, replicas, given: named }: NonNullable<ServeOptions['cluster']>,
-  { store, log, closing }: Joining,
+  { store, logger, closing }: Joining,
 ): Promise<Joined> {
   // Loaded on demand: a single server needs none of it.
   const { JetStreamLog } = await import('../storage/log/jetstream.js');
   let refusals = 0;
-  const journal = new JetStreamLog({
+  const log = new JetStreamLog({
     ...access,
     replicas,
     name: `fathom ${name}`,
     onRefused: (cause) => {
       refusals++;
-      log.error('JetStream refused a change', { cause });
+      logger.error('JetStream refused a change', { cause });
     },
   });
-  closing.push(() => journal.close());
+  closing.push(() => log.close());
   const known = store.log.settings;
   const latest = await withDeadline(
-    journal.settings(known, store.mark),
+    log.settings(known, store.mark),
     SETTINGS_WITHIN_MS,
     "reading the cluster's settings",
   ).catch((error: unknown) => {
-    log.warn("the cluster's settings cannot be read: this node serves with those that it knows", {
-      cause: messageOf(error),
-    });
+    logger.warn(
+      "the cluster's settings cannot be read: this node serves with those that it knows",
+      {
+        cause: messageOf(error),
+      },
+    );
     return known;
   });
   const options = withSharedSettings(given, latest);
@@ -71,15 +74,15 @@ export async function joinCluster(
   const serving = sharedSettingsOf(options);
   for (const setting of differing(own, serving).filter((other) => named.includes(other))) {
     const configured = settingText(own[setting]);
-    log.warn("the cluster's setting is in effect, not the one of this node's configuration", {
+    logger.warn("the cluster's setting is in effect, not the one of this node's configuration", {
       setting,
       cluster: settingText(serving[setting]),
       configured,
       change_with: `fathom cluster set '${setting}=${configured}'`,
     });
   }
-  const settings = followSettings({ own, serving, given, store, log });
-  return { name, journal, options, settings, refusals: () => refusals };
+  const settings = followSettings({ own, serving, given, store, logger });
+  return { name, log, options, settings, refusals: () => refusals };
 }
 
 /** Compares the settings with which a node serves with those in the log. */
@@ -88,7 +91,7 @@ function followSettings({
   serving,
   given,
   store,
-  log,
+  logger,
 }: Omit<Joining, 'closing'> & {
   own: Settings;
   serving: Settings;
@@ -113,9 +116,9 @@ function followSettings({
       const names = others().join(', ');
       if (names === reported) return;
       reported = names;
-      if (names === '') log.info("the cluster's settings are those of this node again");
+      if (names === '') logger.info("the cluster's settings are those of this node again");
       else {
-        log.warn("the cluster's settings were changed: restart this node to serve with them", {
+        logger.warn("the cluster's settings were changed: restart this node to serve with them", {
           settings: names,
         });
       }
@@ -126,13 +129,13 @@ function followSettings({
 /** Starts to follow the cluster's log. */
 export async function startNode({
   name,
-  journal,
+  log,
   settings,
   refusals,
   store,
   clock,
   metrics,
-  log,
+  logger,
   closing,
 }: Joined & Joining & { clock: Clock; metrics: Metrics }): Promise<LogNode> {
   const [{ LogNode }, { SharedUsage }] = await Promise.all([
@@ -147,20 +150,20 @@ export async function startNode({
     version: VERSION,
     settings,
     nowS: () => clock.nowS(),
-    log: journal,
-    onStopped: (why) => log.error('the node no longer follows the log', { why }),
-    onError: (error) => log.warn('the log cannot be followed', { cause: messageOf(error) }),
-    onFollowing: (position) => log.info('the log is followed again', { position }),
+    log,
+    onStopped: (why) => logger.error('the node no longer follows the log', { why }),
+    onError: (error) => logger.warn('the log cannot be followed', { cause: messageOf(error) }),
+    onFollowing: (position) => logger.info('the log is followed again', { position }),
     onPublished: published,
     onApplied: applied,
     onMalformed: (position, why) =>
-      log.warn('an entry of the log was not written by Fathom: every node skips it', {
+      logger.warn('an entry of the log was not written by Fathom: every node skips it', {
         position,
         why,
       }),
   });
-  const usage = new SharedUsage(store.usage, journal, name, (error) =>
-    log.error('counting calls over all nodes failed', {}, error),
+  const usage = new SharedUsage(store.usage, log, name, (error) =>
+    logger.error('counting calls over all nodes failed', {}, error),
   );
   closing.push(
     () => node.close(),

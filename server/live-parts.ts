@@ -11,7 +11,7 @@ import type {
 import type { Board } from './board.js';
 import type { Clock } from './clock.js';
 import { HolderFlows } from './holders/holder-flows.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 import { LpTools } from './lp/lp-tools.js';
 import { DEFAULT_SHARES, type Shares } from './memory.js';
 import { LiveOrders } from './orders/live-orders.js';
@@ -28,7 +28,7 @@ interface LivePartsOptions {
   };
   pool: ComputePool;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** Greatest age of a snapshot that is not stale. */
   staleAfterS: number;
   /** Mints of quote tokens, highest rank first. */
@@ -44,27 +44,27 @@ export class LiveParts {
   readonly lp: LpTools;
 
   constructor(options: LivePartsOptions) {
-    const { sources, pool, clock, log, staleAfterS, quotes, memory = DEFAULT_SHARES } = options;
+    const { sources, pool, clock, logger, staleAfterS, quotes, memory = DEFAULT_SHARES } = options;
     this.tokens = new LiveTokens({
       source: sources.market,
       pool,
       clock,
-      log,
+      logger,
       staleAfterS,
       maxHeldBytes: memory.ladders,
     });
     const { tokens } = this;
-    this.topScores = topScoreBoards(tokens, log);
-    this.orders = new LiveOrders({ source: sources.orders, tokens, pool, clock, log });
+    this.topScores = topScoreBoards(tokens, logger);
+    this.orders = new LiveOrders({ source: sources.orders, tokens, pool, clock, logger });
     this.holderFlows = new HolderFlows({
       source: sources.holders,
       pool,
       clock,
-      log,
+      logger,
       maxKeptBytes: memory.holders / 2,
     });
     const { lp: source, depth } = sources;
-    this.lp = new LpTools({ source, depth, tokens, workers: pool, clock, log, quotes });
+    this.lp = new LpTools({ source, depth, tokens, workers: pool, clock, logger, quotes });
   }
 
   /** Rereads what a commit changed. */

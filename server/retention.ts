@@ -1,11 +1,11 @@
-/** Runs retention in a server: with its clock, and its lines in the log. */
+/** Runs retention in a server: with its clock, and with lines about what it does. */
 import { isoOf } from '../compute/time.js';
 import type { Retention } from '../storage/depth/retention-steps.js';
 import type { LogNode } from '../storage/log/node.js';
 import { RetentionWorker } from '../storage/retention.js';
 import type { Store } from '../storage/store.js';
 import type { Clock } from './clock.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
 /** Starts deleting depth by age. The log says when retention waits, and what an operator can do. */
@@ -15,7 +15,7 @@ export function startRetention({
   node,
   tokens,
   clock,
-  log,
+  logger,
 }: {
   retention: Retention;
   store: Store;
@@ -23,7 +23,7 @@ export function startRetention({
   node: LogNode | null;
   tokens: Pick<LiveTokens, 'newestT'>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }): RetentionWorker {
   return new RetentionWorker({
     retention,
@@ -38,10 +38,13 @@ export function startRetention({
     ...(node === null ? {} : { clockDoubt: () => node.clockDoubt() }),
     onWaiting: ({ why, allowToS }) => {
       const command = `fathom retention --data ${store.directory} --allow ${isoOf(allowToS ?? 0)}`;
-      log.warn('retention waits', { why, ...(allowToS === null ? {} : { to_allow_it: command }) });
+      logger.warn('retention waits', {
+        why,
+        ...(allowToS === null ? {} : { to_allow_it: command }),
+      });
     },
-    onResume: () => log.info('retention resumes'),
-    onRemoved: ({ snapshots, cells }) => log.info('retention deleted', { snapshots, cells }),
-    onError: (error, token) => log.error('retention failed', { ...token }, error),
+    onResume: () => logger.info('retention resumes'),
+    onRemoved: ({ snapshots, cells }) => logger.info('retention deleted', { snapshots, cells }),
+    onError: (error, token) => logger.error('retention failed', { ...token }, error),
   });
 }

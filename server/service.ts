@@ -23,7 +23,7 @@ import { httpLimits } from './http/server.js';
 import { Limiter } from './limits/limiter.js';
 import { LiveParts } from './live-parts.js';
 import { LiveHub } from './live/hub.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 import { THREAD_HEAPS } from './memory.js';
 import { diskGauges, fragmentTroubleLines, shortageLines } from './operations/disk.js';
 import { Metrics } from './operations/metrics.js';
@@ -44,13 +44,13 @@ export const STOP_DEADLINE_MS = 60_000;
  */
 export async function startService(
   given: ServeOptions,
-  plainLog: Log,
+  plainLogger: Logger,
   stop?: AbortSignal,
 ): Promise<RunningServer> {
   const { directory, host, port, asOfS, threads, memory } = given;
   const metrics = new Metrics();
-  const log = metrics.countingDamage(plainLog);
-  const onError = errorsTo(log);
+  const logger = metrics.countingDamage(plainLogger);
+  const onError = errorsTo(logger);
   const closing: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closing.splice(0).reverse()) await close().catch(onError('closing failed'));
@@ -71,7 +71,7 @@ export async function startService(
     closing.push(() => pool.close());
     const store = await openForServer(
       directory,
-      openingOptions(given, pool, log),
+      openingOptions(given, pool, logger),
       LOCK_WAIT_MS,
       stop,
     );
@@ -80,15 +80,15 @@ export async function startService(
     await sweepStaging(directory, wallMs());
     const clock = asOfS === null ? systemClock : frozenClock(asOfS);
     const cluster =
-      given.cluster && (await joinCluster(given, given.cluster, { store, log, closing }));
+      given.cluster && (await joinCluster(given, given.cluster, { store, logger, closing }));
     const options = cluster?.options ?? given;
     const { staleAfterS, plans, native, quotes, evmChainId } = options;
     store.keys.plans = plans;
     const { depth } = store;
-    const files = await openFragmentFiles(given, depth, log);
-    const fragments = new Fragments({ pool, depth, log, memoryBytes: memory.fragments, files });
+    const files = await openFragmentFiles(given, depth, logger);
+    const fragments = new Fragments({ pool, depth, logger, memoryBytes: memory.fragments, files });
     closing.push(() => fragments.close());
-    const filler = files && new FragmentFiller({ source: depth, fragments, files, log });
+    const filler = files && new FragmentFiller({ source: depth, fragments, files, logger });
     closing.push(async () => filler?.close());
     store.events.on('segments', (removed) => {
       files?.remove(removed);
@@ -98,7 +98,7 @@ export async function startService(
       sources: { market: depth, depth, orders: store.orders, holders: store.holders, lp: store.lp },
       pool,
       clock,
-      log,
+      logger,
       staleAfterS,
       quotes,
       memory,
@@ -111,17 +111,18 @@ export async function startService(
     });
     live.onChange(() => hub?.touchDocuments());
     store.keys.events.on('change', (change, { id, tier }) => {
-      log.info(`key ${change}`, { key_id: id, key_tier: tier });
+      logger.info(`key ${change}`, { key_id: id, key_tier: tier });
       hub?.connections.checkKeys();
     });
     followParts(metrics, { store, pool, fragments, files, tokens, clock });
     if (cluster === null && store.mark !== null) {
-      log.warn('the store belongs to a node of a cluster, and follows no log without --cluster');
+      logger.warn('the store belongs to a node of a cluster, and follows no log without --cluster');
     }
-    const node = cluster && (await startNode({ ...cluster, store, clock, metrics, log, closing }));
+    const node =
+      cluster && (await startNode({ ...cluster, store, clock, metrics, logger, closing }));
     const operations = node?.operations ?? store;
     const control = await listenForCommands(directory, operations, onError('a command failed'), {
-      onNotice: (text) => log.warn(text),
+      onNotice: (text) => logger.warn(text),
       isHeld: () =>
         store.probe().then(
           () => true,
@@ -132,13 +133,13 @@ export async function startService(
     await live.start();
     const retaining =
       Object.keys(options.retention).length > 0
-        ? startRetention({ retention: options.retention, store, node, tokens, clock, log })
+        ? startRetention({ retention: options.retention, store, node, tokens, clock, logger })
         : null;
     if (retaining !== null) closing.push(() => retaining.close());
     metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
     prioritizeEventLoop();
     const limiter = new Limiter({ usage: store.usage, plans });
-    const engine = await loadEngine(options.engine, log);
+    const engine = await loadEngine(options.engine, logger);
     const blocks = new SegmentBlocks(depth, memory.blocks);
     const reading = { evmChainId, lenientParameters: options.lenientParameters };
     const handlers = handlersOf({
@@ -148,7 +149,7 @@ export async function startService(
       fragments,
       limiter,
       clock,
-      log,
+      logger,
       quotes,
       native,
       blocks,
@@ -163,7 +164,7 @@ export async function startService(
       blocks,
       pool,
       clock,
-      log,
+      logger,
       keys: store.keys,
       limiter,
       handlers,
@@ -183,7 +184,7 @@ export async function startService(
       checkPlan: limiter.check,
       host,
       port,
-      log,
+      logger,
       limits: httpLimits(memory.replies),
       engine,
       operations: {
@@ -203,13 +204,13 @@ export async function startService(
     closing.push(() => server.close());
     isServing = true;
     filler?.scan();
-    void warnOfFault(engine, log);
+    void warnOfFault(engine, logger);
     return {
       url: server.url,
       port: server.port,
       close: async () => {
         isStopping = true;
-        await stopAfterDelay(options.stopDelayS, closeAll, log);
+        await stopAfterDelay(options.stopDelayS, closeAll, logger);
       },
     };
   } catch (error) {
@@ -222,7 +223,7 @@ export async function startService(
 async function openFragmentFiles(
   { directory, memory, fragmentsDiskBytes: maxBytes }: ServeOptions,
   depth: SegmentSource,
-  log: Log,
+  logger: Logger,
 ): Promise<FragmentFiles | null> {
   if (maxBytes === 0 || memory.fragments === 0) {
     await removeFiles(FRAGMENT_FILES, directory);
@@ -231,33 +232,33 @@ async function openFragmentFiles(
   return FileCache.open(FRAGMENT_FILES, {
     directory,
     maxBytes,
-    onTrouble: fragmentTroubleLines(log),
+    onTrouble: fragmentTroubleLines(logger),
     stored: (ids) => depth.storedSegments(ids),
   });
 }
 
 /** Makes handlers that log an error under a message. */
 const errorsTo =
-  (log: Log) =>
+  (logger: Logger) =>
   (message: string) =>
   (error: unknown): void =>
-    log.error(message, {}, error);
+    logger.error(message, {}, error);
 
-/** How a server opens its store: its log tells what happens to it. */
-function openingOptions({ memory }: ServeOptions, pool: ComputePool, log: Log): StoreOptions {
-  const onError = errorsTo(log);
+/** How a server opens its store: it logs what happens to it. */
+function openingOptions({ memory }: ServeOptions, pool: ComputePool, logger: Logger): StoreOptions {
+  const onError = errorsTo(logger);
   return {
     ...storeOptions(pool),
     onBackgroundError: (error, work) => onError(`${work} failed`)(error),
-    onNotice: (text) => log.warn(text),
+    onNotice: (text) => logger.warn(text),
     onFault: onError('the database failed and is being reopened'),
-    onShortage: shortageLines(log),
+    onShortage: shortageLines(logger),
     onWaiting: (why) => {
-      if (why === null) log.info('every change in the log is applied');
-      else log.error('changes in the log wait to be applied', { why });
+      if (why === null) logger.info('every change in the log is applied');
+      else logger.error('changes in the log wait to be applied', { why });
     },
     onLost: (error) => {
-      log.fatal('ended: the database can no longer be used', error);
+      logger.fatal('ended: the database can no longer be used', error);
       process.exit(1);
     },
     memory: { ...memory, owners: memory.holders / 2 },
@@ -310,14 +311,14 @@ function alone(store: Store): Checks {
 async function stopAfterDelay(
   stopDelayS: number,
   closeAll: () => Promise<void>,
-  log: Log,
+  logger: Logger,
 ): Promise<void> {
-  log.info('stopping', { stop_delay_s: stopDelayS });
+  logger.info('stopping', { stop_delay_s: stopDelayS });
   await sleep(1000 * stopDelayS);
   await withDeadline(closeAll(), STOP_DEADLINE_MS, 'stopping').catch((error: unknown) => {
     // Committed data are in the store's log.
-    log.error('ended before everything was closed', {}, error);
+    logger.error('ended before everything was closed', {}, error);
     process.exit(1);
   });
-  log.info('stopped');
+  logger.info('stopped');
 }

@@ -6,7 +6,7 @@ import type { Clock } from './clock.js';
 import type { HolderFlows } from './holders/holder-flows.js';
 import type { Budget } from './http/budget.js';
 import type { Limiter } from './limits/limiter.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 import type { LpTools } from './lp/lp-tools.js';
 import type { PageSource } from './operations/metrics.js';
 import type { LiveOrders } from './orders/live-orders.js';
@@ -28,7 +28,7 @@ export interface GivenServices {
   blocks: SegmentBlocks;
   pool: ComputePool;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   limiter: Limiter;
   queue: TokenQueue;
   /** Mints that count as the quote side of a pool, by priority. */

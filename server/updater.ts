@@ -4,7 +4,7 @@ import { isDamage } from '../compute/damage.js';
 import { pushTo } from '../compute/collections.js';
 import { Turns } from '../storage/turns.js';
 import { DueKeys } from './due-keys.js';
-import type { Log } from './log.js';
+import type { Logger } from './logger.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
 const PAUSE_FACTOR = 10;
@@ -28,11 +28,11 @@ export interface UpdaterOptions<K> {
    * by key, so that one bad key does not hold up the others.
    */
   work: (keys: readonly K[]) => Promise<number | null | void>;
-  /** The log message when keys fail. */
+  /** The line that is logged when keys fail. */
   failure: string;
-  /** The log field that holds the first failed key. */
+  /** The field of that line with the first failed key. */
   keyField?: string;
-  log: Log;
+  logger: Logger;
   /** Greatest number of keys in one call of `work`; default 1. */
   batchKeys?: number;
   /** Whether each key rests after its work, in proportion to its cost; default false. */
@@ -190,11 +190,11 @@ export class Updater<K extends string | number> {
       }
     }
     if (failure === null || failed.length === 0 || this.closed) return;
-    const { failure: message, keyField, log, retryAfterMs = RETRY_AFTER_MS } = this.options;
+    const { failure: message, keyField, logger, retryAfterMs = RETRY_AFTER_MS } = this.options;
     const fields: Record<string, string | number> = {};
     if (keyField !== undefined) fields[keyField] = failed[0];
     if (failed.length > 1) fields.failed = failed.length;
-    log.error(message, fields, failure.error);
+    logger.error(message, fields, failure.error);
     if (retryAfterMs === null || again.length === 0) return;
     for (const key of again) this.failed.add(key);
     this.retryTimer ??= setTimeout(() => {

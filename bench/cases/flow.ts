@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { type PressureRanking, rankPressure } from '../../compute/orders/pressure.js';
 import { type ComputePool, startPool } from '../../compute/pool.js';
-import { createLog } from '../../server/log.js';
+import { createLogger } from '../../server/logger.js';
 import { DcaOrdersByToken } from '../../server/orders/orders-by-token.js';
 import { PressureBoard, PressureRows } from '../../server/orders/pressure-board.js';
 import type { LiveToken } from '../../server/tokens/token-table.js';
@@ -37,14 +37,14 @@ class FlowSubject {
     const tokens = Array.from({ length: FLOW_TOKENS }, (_, token) => benchState(token));
     this.states = new Map(tokens.map((state) => [state.details.address, state]));
     this.orders = new Map(tokens.map((state, i) => [state.details.address, benchOrders(i)]));
-    const log = createLog();
-    this.book = new DcaOrdersByToken(this, log);
+    const logger = createLogger();
+    this.book = new DcaOrdersByToken(this, logger);
     this.board = new PressureBoard({
       tokens: { token: (address) => this.states.get(address) ?? null },
       orders: this.book,
       pool,
       clock: this.clock,
-      log,
+      logger,
     });
     this.book.onChange = (addresses) => this.board.touch(addresses);
   }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { allOf, UsageError } from '../../storage/errors.js';
 import type { Plans } from '../limits/plans.js';
-import type { LogLevel } from '../log.js';
+import type { LogLevel } from '../logger.js';
 import { defaultThreads, divideMemory, leastMemoryMib, type Shares } from '../memory.js';
 import { checkAccess, clusterOf } from './cluster-settings.js';
 import { type Effective, effectiveSetting, effectiveSettings } from './effective-settings.js';

@@ -8,7 +8,7 @@ import type { NativeCurrency } from '../services.js';
 import { ENGINE_NAMES } from '../http/engine.js';
 import { MAX_ADDRESS_RATE, MAX_PROXY_HOPS } from '../limits/addresses.js';
 import { DEFAULT_PLANS, parsePlans, plansDocument } from '../limits/plans.js';
-import { LOG_FORMATS, LOG_LEVELS } from '../log.js';
+import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import { DEFAULT_MEMORY_MIB } from '../memory.js';
 import { CLUSTER_SETTINGS } from './cluster-settings.js';
 import { JSON_DOCUMENT } from './config-file.js';

@@ -6,7 +6,7 @@ import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { HolderSource } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
 import { Updater } from '../updater.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { DEFAULT_SHARES } from '../memory.js';
 
 /** Bytes of a kept flow. */
@@ -41,7 +41,7 @@ interface HolderFlowsOptions {
   source: HolderSource;
   pool: Pick<ComputePool, 'schedule'>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** Memory for kept flows; the least recently used go first. */
   maxKeptBytes?: number;
 }
@@ -61,7 +61,7 @@ export class HolderFlows {
       },
       failure: 'a holder flow could not be computed',
       keyField: 'token_address',
-      log: options.log,
+      logger: options.logger,
       // It stays stale, and the next request tries again.
       retryAfterMs: null,
     });

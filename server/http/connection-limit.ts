@@ -1,11 +1,11 @@
 /**
- * Bounds the open connections, which leaves descriptors for the log, the store and commands. A process without free
+ * Bounds the open connections, which leaves descriptors for the logger, the store and commands. A process without free
  * descriptors can neither accept a connection nor refuse it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { InputError } from '../../storage/errors.js';
 import { Trouble } from '../../storage/trouble.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 
 /** Half of the descriptors that are free at the start are kept for other things, at most this many. */
 const MAX_SPARE_DESCRIPTORS = 256;
@@ -30,15 +30,15 @@ export class ConnectionLimit {
   constructor(
     private readonly limit: number,
     private readonly others: number,
-    log: Log,
+    logger: Logger,
   ) {
     this.shortage = new Trouble({
       onBegan: () =>
-        log.atWill('warn', 'out of descriptors: connections beyond these are closed at once', {
+        logger.atWill('warn', 'out of descriptors: connections beyond these are closed at once', {
           connections: limit,
         }),
       onOver: () =>
-        log.atWill('info', 'connections are accepted again', { connections: this.open }),
+        logger.atWill('info', 'connections are accepted again', { connections: this.open }),
     });
   }
 
@@ -83,15 +83,15 @@ export class ConnectionLimit {
 }
 
 /** The limits of the API's port and of the operators'. */
-export function connectionLimits(log: Log): { api: ConnectionLimit; admin: ConnectionLimit } {
+export function connectionLimits(logger: Logger): { api: ConnectionLimit; admin: ConnectionLimit } {
   const limit = descriptorLimit();
   const used = limit === Infinity ? 0 : usedDescriptors();
   const free = limit - used;
   const spare = Math.min(Math.ceil(free / 2), MAX_SPARE_DESCRIPTORS);
   const admin = Math.min(Math.ceil(spare / 4), MAX_ADMIN_CONNECTIONS);
   return {
-    api: new ConnectionLimit(Math.max(free - spare, 1), used, log),
-    admin: new ConnectionLimit(admin, used, log),
+    api: new ConnectionLimit(Math.max(free - spare, 1), used, logger),
+    admin: new ConnectionLimit(admin, used, logger),
   };
 }
 

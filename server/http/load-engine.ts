@@ -4,19 +4,19 @@
  */
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import type { EngineName, HttpEngine } from './engine.js';
 
 /** Deadline of the check. */
 const DEADLINE_MS = 2_000;
 
 /** Loads an engine. If uWebSockets.js does not load, Node's own HTTP takes its place. */
-export async function loadEngine(name: EngineName, log: Log): Promise<HttpEngine> {
+export async function loadEngine(name: EngineName, logger: Logger): Promise<HttpEngine> {
   if (name === 'uws') {
     try {
       return (await import('./uws.js')).uwsEngine;
     } catch (error) {
-      log.warn("uWebSockets.js does not load here: Node's own HTTP takes its place", {
+      logger.warn("uWebSockets.js does not load here: Node's own HTTP takes its place", {
         node: process.version,
         platform: `${process.platform}-${process.arch}`,
         cause: lastLine(error),
@@ -31,9 +31,9 @@ function lastLine(error: unknown): string {
 }
 
 /** Logs a warning if the engine has the fault. Never rejects: a check that cannot run finds no fault. */
-export async function warnOfFault(engine: HttpEngine, log: Log): Promise<void> {
+export async function warnOfFault(engine: HttpEngine, logger: Logger): Promise<void> {
   if (await takesSplitRequestLine(engine).catch(() => true)) return;
-  log.warn(
+  logger.warn(
     'this build of the HTTP engine refuses a request line that arrives in pieces: run Node 24, --http-engine node, or nginx or HAProxy in front',
     { http_engine: engine.name, node: process.version },
   );

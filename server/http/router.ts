@@ -2,7 +2,7 @@
 import { isDamage } from '../../compute/damage.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { ApiError, damagedData, internalError, replayBusy } from './errors.js';
 import type { Exchange } from './exchange.js';
 
@@ -67,10 +67,10 @@ function treeOf(routes: readonly Route[]): RouteNode {
  */
 export function createRouter(
   routes: readonly Route[],
-  log: Log,
+  logger: Logger,
   onUnrouted: (exchange: Exchange) => void = () => undefined,
 ): (exchange: Exchange) => void {
-  const failures = new Failures(log);
+  const failures = new Failures(logger);
   const tree = treeOf(routes);
   return (exchange) => {
     let pending: void | Promise<void>;
@@ -152,7 +152,7 @@ class Failures {
   private refused = 0;
   private loggedMs = -Infinity;
 
-  constructor(private readonly log: Log) {}
+  constructor(private readonly logger: Logger) {}
 
   /** Logs any failure other than an ApiError; its client only gets the request's id. */
   reply(exchange: Exchange, error: unknown): void {
@@ -165,7 +165,7 @@ class Failures {
       exchange.replyError(replayBusy());
       return;
     }
-    this.log.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
+    this.logger.error('request failed', { request_id: exchange.id, path: exchange.path }, error);
     exchange.replyError(isDamage(error) ? damagedData(exchange.id) : internalError(exchange.id));
   }
 
@@ -173,7 +173,7 @@ class Failures {
     this.refused++;
     const nowMs = performance.now();
     if (nowMs - this.loggedMs < BUSY_LOG_MS) return;
-    this.log.warn('requests get 503', { requests: this.refused, cause: message });
+    this.logger.warn('requests get 503', { requests: this.refused, cause: message });
     this.refused = 0;
     this.loggedMs = nowMs;
   }

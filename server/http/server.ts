@@ -1,7 +1,7 @@
 /** The HTTP server: accepts requests, bounds the bytes of their replies, and drains when it closes. */
 import { randomBytes } from 'node:crypto';
 import { withDeadline } from '../../compute/running-time.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
 import type { ConnectionLimit } from './connection-limit.js';
@@ -57,7 +57,7 @@ interface HttpServerOptions {
   port: number;
   /** Gets every request. */
   handle: (exchange: Exchange) => void;
-  log: Log;
+  logger: Logger;
   limits?: HttpLimits;
   connections?: ConnectionLimit;
   /** The path on which a request may ask for a WebSocket. */
@@ -77,7 +77,7 @@ export async function startHttpServer({
   host,
   port,
   handle,
-  log,
+  logger,
   limits = HTTP_LIMITS,
   connections,
   socketPath,
@@ -127,7 +127,7 @@ export async function startHttpServer({
       const idle = new Promise<void>((resolve) => (whenIdle = resolve));
       await withDeadline(idle, limits.drainLimitMs, 'drain').catch(() => undefined);
     }
-    if (live > 0) log.error('requests were cut off when the server stopped', { count: live });
+    if (live > 0) logger.error('requests were cut off when the server stopped', { count: live });
     listener.close();
   };
   return {

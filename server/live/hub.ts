@@ -16,7 +16,7 @@ import { parameterReader, type ReadingOptions } from '../api/parameters.js';
 import type { Clock } from '../clock.js';
 import { ApiError } from '../http/errors.js';
 import type { Limiter } from '../limits/limiter.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { viewOf } from '../replay/parameters.js';
 import type { SegmentBlocks } from '../replay/segment-blocks.js';
@@ -50,7 +50,7 @@ interface HubOptions {
   blocks: SegmentBlocks;
   pool: ComputePool;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   keys: KeySource;
   limiter: Pick<Limiter, 'check' | 'maxConnections'>;
   handlers: DocumentHandlers;
@@ -72,14 +72,14 @@ export class LiveHub {
   private isTicking = false;
 
   constructor(private readonly options: HubOptions) {
-    const { handlers, reading, log, clock, messageBytes = DEFAULT_SHARES.live } = options;
+    const { handlers, reading, logger, clock, messageBytes = DEFAULT_SHARES.live } = options;
     const limits = liveLimits(messageBytes);
     const unread = new UnreadBytes(limits);
     this.connections = new LiveConnections({ ...options, unread });
     this.depthFeed = new DepthFeed({ ...options, maxKeptBytes: limits.maxKeptBytes });
     this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
     this.documents = new DocumentFeed(handlers, reading, (error) =>
-      log.error('a live document failed', {}, error),
+      logger.error('a live document failed', {}, error),
     );
     this.readStream = parameterReader(getStream, reading);
     this.readChannel = parameterReader(getStream, { ...reading, channel: 'depth' });
@@ -165,7 +165,7 @@ export class LiveHub {
     query: string,
     isOnly = false,
   ): Promise<void> {
-    const { depth, clock, log } = this.options;
+    const { depth, clock, logger } = this.options;
     const read = isOnly ? this.readStream : this.readChannel;
     const { token, query: parameters } = read({ query }, address, null);
     const beginning = beginningOf(parameters, clock.nowS());
@@ -184,7 +184,7 @@ export class LiveHub {
       view: { query: view, name: nameOf(view), format: connection.format },
       nowS: () => clock.nowS(),
       onMessage: this.options.onMessage,
-      onError: (error) => log.error('a live subscription failed', {}, error),
+      onError: (error) => logger.error('a live subscription failed', {}, error),
       onFailed: () => {
         if (isOnly)
           this.connections.end(connection, CLOSE_CODES.ended, 'the subscription has ended');
@@ -296,7 +296,7 @@ export class LiveHub {
   }
 
   private refuse(connection: LiveConnection, id: string | null, error: unknown): void {
-    if (!(error instanceof ApiError)) this.options.log.error('a live message failed', {}, error);
+    if (!(error instanceof ApiError)) this.options.logger.error('a live message failed', {}, error);
     const failure =
       error instanceof ApiError ? error : new ApiError(500, 'internal_error', 'Internal error');
     this.send(connection, 'error', encodeError(connection.format, id, failure));

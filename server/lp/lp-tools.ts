@@ -38,7 +38,7 @@ export class LpTools {
   private started = false;
 
   constructor(private readonly options: LpOptions) {
-    const { tokens, log } = options;
+    const { tokens, logger } = options;
     const ranges = new RangeBook({ ...options, onChange: (request) => this.useRanges(request) });
     const services = { ...options, tokens: tokens.table, ranges };
     this.ranges = ranges;
@@ -48,13 +48,13 @@ export class LpTools {
       build: () => this.poolBuilder.build(),
       isOutOfDate: () => this.poolBuilder.hours.isOfAnotherHour(),
       failure: 'the board of DLMM pools could not be built',
-      log,
+      logger,
     });
     this.feeDensity = new Board({
       build: () => this.feeDensityBuilder.build(),
       isOutOfDate: () => this.feeDensityBuilder.hours.isOfAnotherHour(),
       failure: 'the boards of fee density could not be built',
-      log,
+      logger,
     });
     tokens.onLoad((addresses) => this.load(addresses));
   }

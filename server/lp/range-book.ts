@@ -55,7 +55,7 @@ export class RangeBook {
       work: ([address]) => this.follow(address),
       failure: "a token's ranges could not be read",
       keyField: 'address',
-      log: options.log,
+      logger: options.logger,
       paced: true,
       retryAfterMs: RETRY_AFTER_MS,
     });

@@ -6,7 +6,7 @@ import type { HourPrices, PriceHoursInput } from '../../compute/lp/price-range.j
 import type { ComputePool } from '../../compute/pool.js';
 import type { Market } from '../../compute/market.js';
 import { readStored, type DepthSource } from '../../storage/contract.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 
 /** Snapshots planned at once. */
 const SNAPSHOTS_AT_ONCE = 2_000;
@@ -16,7 +16,7 @@ const MAX_DAY_CELLS = 50_000_000;
 export interface TokenDepthServices {
   depth: DepthSource;
   workers: Pick<ComputePool, 'run'>;
-  log: Log;
+  logger: Logger;
 }
 
 /** The data that boards need of a token. */
@@ -87,7 +87,7 @@ type PlannedSight = Omit<PriceHoursInput, 'blocks'> & {
 
 /** The snapshots in sight as replay serves them; null: none. */
 async function planSight(
-  { depth, log }: TokenDepthServices,
+  { depth, logger }: TokenDepthServices,
   { address, nowS }: RangeRequest,
 ): Promise<PlannedSight | null> {
   const record = depth.token('mainchain', address);
@@ -113,7 +113,7 @@ async function planSight(
     fromS = plan.nextT;
   }
   if (cells > MAX_DAY_CELLS) {
-    log.error('too much depth for ranges', { address, cells, at_most: MAX_DAY_CELLS });
+    logger.error('too much depth for ranges', { address, cells, at_most: MAX_DAY_CELLS });
     return null;
   }
   if (rows.length === 0) return null;

@@ -1,6 +1,6 @@
 /** Log lines and metrics about the store's disk. */
 import type { DiskFigures, RoomListener, WaitsForRoom } from '../../storage/duckdb/disk-room.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import type { Gauges } from './metrics.js';
 
 const LINES: Readonly<Record<WaitsForRoom, { began: string; over: string }>> = {
@@ -12,13 +12,13 @@ const LINES: Readonly<Record<WaitsForRoom, { began: string; over: string }>> = {
 };
 
 /** Logs once when checkpoints or commits find too little space, and once when they find enough again. */
-export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']> {
+export function shortageLines(logger: Logger): NonNullable<RoomListener['onShortage']> {
   return (what, shortage) => {
     const { began, over } = LINES[what];
-    if (shortage === null) log.info(over);
+    if (shortage === null) logger.info(over);
     else {
       const { freeBytes, walBytes, neededBytes } = shortage;
-      log.warn(began, {
+      logger.warn(began, {
         free_bytes: freeBytes,
         wal_bytes: walBytes,
         checkpoint_needs_bytes: neededBytes,
@@ -28,12 +28,12 @@ export function shortageLines(log: Log): NonNullable<RoomListener['onShortage']>
 }
 
 /** Logs once when fragments can no longer be written to files, and once when they can again. */
-export function fragmentTroubleLines(log: Log): (error: unknown) => void {
+export function fragmentTroubleLines(logger: Logger): (error: unknown) => void {
   return (error) => {
-    if (error === null) log.info('fragments are written to disk again');
+    if (error === null) logger.info('fragments are written to disk again');
     else {
       const cause = error instanceof Error ? error.message : 'unknown';
-      log.warn('fragments are no longer written to disk: pages are made without', { cause });
+      logger.warn('fragments are no longer written to disk: pages are made without', { cause });
     }
   };
 }

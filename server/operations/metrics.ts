@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { isDamage } from '../../compute/damage.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import type { Exchange } from '../http/exchange.js';
 
 /** Other methods are counted as one: a label has few values. */
@@ -251,12 +251,12 @@ export class Metrics {
   }
 
   /** The log, whose errors of damaged data are counted from here on. */
-  countingDamage(log: Log): Log {
+  countingDamage(logger: Logger): Logger {
     return {
-      ...log,
+      ...logger,
       error: (message, fields, error) => {
         if (isDamage(error)) this.damage.inc();
-        log.error(message, fields, error);
+        logger.error(message, fields, error);
       },
     };
   }

@@ -5,7 +5,7 @@ import { messageOf } from '../../storage/errors.js';
 import { NOT_STORED } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { Trouble } from '../../storage/trouble.js';
-import type { Log, LogFields } from '../log.js';
+import type { Logger, LogFields } from '../logger.js';
 import type { Metrics } from './metrics.js';
 
 /** A check that takes longer has failed. */
@@ -23,10 +23,10 @@ export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
 export function operationsRoutes(
   checks: Checks,
   metrics: Metrics,
-  log: Log,
+  logger: Logger,
   position?: () => number,
 ): Route[] {
-  const readiness = new Readiness(checks, log);
+  const readiness = new Readiness(checks, logger);
   const scrapes = new Scrapes(metrics);
   metrics.follow({
     isReady: async () => ((await readiness.reasons()).length === 0 ? 1 : 0),
@@ -93,11 +93,11 @@ class Readiness {
 
   constructor(
     private readonly checks: Checks,
-    log: Log,
+    logger: Logger,
   ) {
     this.trouble = new Trouble({
-      onBegan: (fields) => log.warn('not ready', fields),
-      onOver: () => log.info('ready again'),
+      onBegan: (fields) => logger.warn('not ready', fields),
+      onOver: () => logger.info('ready again'),
     });
   }
 

@@ -1,6 +1,6 @@
 /** The log's lines about requests: one for each, and sums of failed authentications (docs/operating.md). */
 import type { Exchange } from '../http/exchange.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { CLIENT_GONE } from './metrics.js';
 
 /** Anyone can send requests without a key: in each period, this many of them are logged, and the rest counted. */
@@ -19,7 +19,7 @@ export class RequestLog {
   private hasFailed = false;
   private period: NodeJS.Timeout | null = null;
 
-  constructor(private readonly log: Log) {}
+  constructor(private readonly logger: Logger) {}
 
   ended(exchange: Exchange): void {
     if (!exchange.isKeyless) {
@@ -43,7 +43,7 @@ export class RequestLog {
     // None of these texts has a character that JSON escapes.
     const place = route === null ? 'null' : `"${route}"`;
     const key = keyId === null ? 'null' : `"${keyId}"`;
-    this.log.often(
+    this.logger.often(
       'request',
       `"method":${verb},"route":${place},"status":${status ?? CLIENT_GONE},"key_id":${key},"request_id":"${id}","bytes":${bytes},"ms":${milliseconds(ageMs)}`,
     );
@@ -54,12 +54,12 @@ export class RequestLog {
     const fields = { request_id: exchange.id, key: isMissing ? 'missing' : 'invalid' };
     if (!this.hasFailed) {
       this.hasFailed = true;
-      this.log.warn('authentication failed', fields);
+      this.logger.warn('authentication failed', fields);
       return;
     }
     if (isMissing) this.missing++;
     else this.invalid++;
-    this.log.debug('authentication failed', fields);
+    this.logger.debug('authentication failed', fields);
   }
 
   private endPeriod(): void {
@@ -69,12 +69,12 @@ export class RequestLog {
     this.hasFailed = false;
     this.lines = this.leftOut = this.missing = this.invalid = 0;
     if (missing + invalid > 0) {
-      this.log.warn('more authentications failed', {
+      this.logger.warn('more authentications failed', {
         missing_keys: missing,
         invalid_keys: invalid,
       });
     }
-    if (leftOut > 0) this.log.info('more requests without a key', { count: leftOut });
+    if (leftOut > 0) this.logger.info('more requests without a key', { count: leftOut });
   }
 }
 

@@ -2,7 +2,7 @@
 import type { ComputePool } from '../../compute/pool.js';
 import type { OrderSource, StoreChange } from '../../storage/contract.js';
 import type { Clock } from '../clock.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { LimitOrdersByToken, DcaOrdersByToken } from './orders-by-token.js';
 import { PressureBoard } from './pressure-board.js';
@@ -13,7 +13,7 @@ interface LiveOrdersOptions {
   tokens: Pick<LiveTokens, 'table' | 'onLoad'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 export class LiveOrders {
@@ -22,9 +22,9 @@ export class LiveOrders {
   readonly pressure: PressureBoard;
 
   constructor(options: LiveOrdersOptions) {
-    const { source, tokens, log } = options;
-    this.dca = new DcaOrdersByToken(source.dca, log);
-    this.limit = new LimitOrdersByToken(source.limit, log);
+    const { source, tokens, logger } = options;
+    this.dca = new DcaOrdersByToken(source.dca, logger);
+    this.limit = new LimitOrdersByToken(source.limit, logger);
     this.pressure = new PressureBoard({ ...options, tokens: tokens.table, orders: this.dca });
     this.dca.onChange = (addresses) => this.pressure.touch(addresses);
     tokens.onLoad((addresses) => this.pressure.touch(addresses));

@@ -14,7 +14,7 @@ import {
 } from '../../compute/orders/limit-orders.js';
 import type { ActiveOrders } from '../../storage/contract.js';
 import { Updater } from '../updater.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { sortInTurns, Turns } from '../../storage/turns.js';
 
 /** Tokens whose orders one query reads. */
@@ -36,14 +36,14 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
   constructor(
     private readonly kind: string,
     private readonly source: ActiveOrders<Order>,
-    private readonly log: Log,
+    private readonly logger: Logger,
     private readonly keep: (orders: readonly Order[], turns: Turns) => Promise<Kept>,
   ) {
     this.updater = new Updater({
       work: (addresses) => this.read(addresses),
       failure: `${kind} could not be read`,
       keyField: 'token_address',
-      log,
+      logger,
       batchKeys: TOKENS_AT_ONCE,
     });
   }
@@ -80,7 +80,7 @@ class OrdersByToken<Order extends { tokenAddress: string }, Kept extends object>
     } catch (error) {
       if (!isDamage(error)) throw error;
       this.damage = error;
-      this.log.error(`${this.kind} are damaged`, {}, error);
+      this.logger.error(`${this.kind} are damaged`, {}, error);
     }
     for (const [address, orders] of lists) {
       this.byToken.set(address, await this.keep(orders, turns));
@@ -121,8 +121,8 @@ const NO_ORDERS: readonly DcaOrder[] = [];
 
 /** Active DCA orders by mint. */
 export class DcaOrdersByToken extends OrdersByToken<DcaOrder, readonly DcaOrder[]> {
-  constructor(source: ActiveOrders<DcaOrder>, log: Log) {
-    super('DCA orders', source, log, (orders, turns) =>
+  constructor(source: ActiveOrders<DcaOrder>, logger: Logger) {
+    super('DCA orders', source, logger, (orders, turns) =>
       sortInTurns(orders, (a, b) => compareAddresses(a.dcaAddress, b.dcaAddress), turns),
     );
   }
@@ -135,8 +135,8 @@ export class DcaOrdersByToken extends OrdersByToken<DcaOrder, readonly DcaOrder[
 
 /** Active limit orders by the leg's address, which no two chains share; each leg's by price. */
 export class LimitOrdersByToken extends OrdersByToken<LimitOrder, LimitLadder> {
-  constructor(source: ActiveOrders<LimitOrder>, log: Log) {
-    super('limit orders', source, log, async (orders, turns) =>
+  constructor(source: ActiveOrders<LimitOrder>, logger: Logger) {
+    super('limit orders', source, logger, async (orders, turns) =>
       limitLadder(await sortInTurns(orders, compareByPrice, turns)),
     );
   }

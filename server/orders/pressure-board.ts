@@ -12,7 +12,7 @@ import type { ComputePool } from '../../compute/pool.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import type { Clock } from '../clock.js';
 import { Board } from '../board.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
 import { Turns } from '../../storage/turns.js';
 import type { DcaOrdersByToken } from './orders-by-token.js';
@@ -32,7 +32,7 @@ interface PressureOptions {
   orders: Pick<DcaOrdersByToken, 'orders' | 'tokens' | 'checkReadable'>;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
 }
 
 /** A ranking and its tokens: row `i` is token `i` of the ranking. Immutable. */
@@ -55,7 +55,7 @@ export class PressureBoard {
         current !== null &&
         Math.abs(options.clock.nowS() - current.ranking.nowS) >= REFRESH_AFTER_S,
       failure: 'DCA pressure could not be ranked',
-      log: options.log,
+      logger: options.logger,
       maxPauseMs: MAX_PAUSE_MS,
       retryAfterMs: RETRY_AFTER_MS,
     });

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../compute/time.js';
 import type { SegmentRange, SegmentSource } from '../../storage/contract.js';
 import type { FragmentFiles } from '../../storage/fragment-files.js';
 import { Turns } from '../../storage/turns.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import type { Fragments, FragmentsOrder } from './fragments.js';
 
 /** Segments listed by one statement. */
@@ -24,7 +24,7 @@ interface FragmentFillerOptions {
   source: SegmentSource;
   fragments: Fragments;
   files: FragmentFiles;
-  log: Log;
+  logger: Logger;
   restMs?: number;
   joinedWithinMs?: number;
 }
@@ -116,7 +116,7 @@ export class FragmentFiller {
   }
 
   private failed(error: unknown): void {
-    if (!this.closing) this.options.log.error('making fragments ahead failed', {}, error);
+    if (!this.closing) this.options.logger.error('making fragments ahead failed', {}, error);
     this.ranges = [];
   }
 

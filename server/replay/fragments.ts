@@ -18,7 +18,7 @@ import { type DepthSource, type PagePlan, SegmentGoneError } from '../../storage
 import type { ReadFile } from '../../storage/file-cache.js';
 import { FRAGMENT_FILES, type FragmentFiles } from '../../storage/fragment-files.js';
 import { Lender } from '../../storage/lender.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { FragmentsAdmission } from './fragments-admission.js';
 import {
@@ -68,7 +68,7 @@ interface Request {
 interface FragmentsOptions {
   pool: Pick<ComputePool, 'schedule'>;
   depth: Pick<DepthSource, 'readSegments'>;
-  log: Log;
+  logger: Logger;
   /** Memory that fragments may take; 0: the pool makes every page. */
   memoryBytes?: number;
   /** Files of fragments; null: fragments are only in memory. */
@@ -351,7 +351,7 @@ export class Fragments {
     // A page that meets the fault reports it, and so does a check.
     if (isAhead) return;
     this.givenUp.set(name, true);
-    this.options.log.error('fragments could not be made', { fragments: name }, error);
+    this.options.logger.error('fragments could not be made', { fragments: name }, error);
   }
 
   private async make(orders: readonly FragmentsOrder[], run: RunTask): Promise<Uint8Array[]> {

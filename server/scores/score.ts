@@ -288,13 +288,13 @@ export function batchScoreHandler(services: Services): Handler<typeof postScore>
 
 /** The standing of a token that is not in memory; queues the token if it can be a mint and has no record. */
 function standingWithoutState(
-  { tokens, queue, log }: Services,
+  { tokens, queue, logger }: Services,
   { chain, address }: TokenName,
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
   if (!canBeMint(address)) return NOT_A_MINT;
-  if (queue.request(chain, address)) log.atWill('info', 'token queued', { chain, address });
+  if (queue.request(chain, address)) logger.atWill('info', 'token queued', { chain, address });
   return QUEUED;
 }
 

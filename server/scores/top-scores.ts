@@ -19,7 +19,7 @@ import {
 } from '../api/schemas.js';
 import { Turns } from '../../storage/turns.js';
 import { Board, whenReady } from '../board.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import type { LiveTokens } from '../tokens/live-tokens.js';
 import { serviceScore } from '../tokens/token-fields.js';
 import { currentPriceUsd, type LiveToken, type TokenTable } from '../tokens/token-table.js';
@@ -110,11 +110,14 @@ export function topScoresHandler(
 }
 
 /** The boards of scores, ranked in the background on request. */
-export function topScoreBoards({ table }: Pick<LiveTokens, 'table'>, log: Log): Board<Boards> {
+export function topScoreBoards(
+  { table }: Pick<LiveTokens, 'table'>,
+  logger: Logger,
+): Board<Boards> {
   return new Board({
     build: async () => ({ value: boardsOf(await rankTokens(table), topScore) }),
     failure: 'the boards of scores could not be ranked',
-    log,
+    logger,
   });
 }
 

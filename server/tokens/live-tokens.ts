@@ -19,7 +19,7 @@ import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
 import { Updater } from '../updater.js';
 import { ApiError, replayBusy } from '../http/errors.js';
-import type { Log } from '../log.js';
+import type { Logger } from '../logger.js';
 import {
   createHeldDepth,
   DEPTH_DELAY_S,
@@ -45,7 +45,7 @@ interface LiveTokensOptions {
   source: MarketSource;
   pool: Pick<ComputePool, 'run'>;
   clock: Clock;
-  log: Log;
+  logger: Logger;
   /** Greatest age of a snapshot that is not stale. */
   staleAfterS: number;
   maxHeldBytes?: number;
@@ -66,8 +66,10 @@ export class LiveTokens {
   private ticking: NodeJS.Timeout | null = null;
   /** Every token's newest snapshot is stale, for example because no collector runs. */
   private readonly staleness = new Trouble<{ newest: string }>({
-    onBegan: (details) => this.options.log.warn("every token's newest snapshot is stale", details),
-    onOver: () => this.options.log.info('snapshots are fresh again', { newest: this.newestText() }),
+    onBegan: (details) =>
+      this.options.logger.warn("every token's newest snapshot is stale", details),
+    onOver: () =>
+      this.options.logger.info('snapshots are fresh again', { newest: this.newestText() }),
   });
   private closed = false;
 
@@ -84,7 +86,7 @@ export class LiveTokens {
       },
       failure: 'a token could not be loaded',
       keyField: 'token_id',
-      log: options.log,
+      logger: options.logger,
       batchKeys: TOKENS_AT_ONCE,
     });
   }
@@ -93,11 +95,11 @@ export class LiveTokens {
   async start(): Promise<void> {
     this.ticking = setInterval(() => this.tick(), TICK_MS);
     this.ticking.unref();
-    const { source, clock, log } = this.options;
+    const { source, clock, logger } = this.options;
     const nowS = clock.nowS();
     const snapshots = await allNewestSnapshots(source, nowS).catch((error: unknown) => {
       // A damaged entry of a segment fails the query; one query per token still finds the others.
-      log.error("tokens' newest snapshots are looked up one by one", {}, error);
+      logger.error("tokens' newest snapshots are looked up one by one", {}, error);
       return undefined;
     });
     const batches = batchesOf(source.tokenIds());
@@ -301,7 +303,11 @@ export class LiveTokens {
       if (!isDamage(error)) throw error;
       if (tokenIds.length === 1) {
         const [tokenId] = tokenIds;
-        this.options.log.error("a token's newest depth is damaged", { token_id: tokenId }, error);
+        this.options.logger.error(
+          "a token's newest depth is damaged",
+          { token_id: tokenId },
+          error,
+        );
         if (options.onlyNewest) return this.loader.damaged(tokenId, error);
         // Scores need no delayed snapshot. Requests for depth read it, and fail.
         const newest = await this.load(tokenIds, { ...options, onlyNewest: true });

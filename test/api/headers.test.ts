@@ -4,7 +4,7 @@ import type { EngineRequest } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { DEFAULT_PLANS } from '../../server/limits/plans.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MemoryUsage } from '../support/memory-sources.js';
 import { RawClient } from '../support/raw-client.js';
@@ -29,7 +29,7 @@ describe.each(ENGINES)('over engine %s', (name) => {
   let bodiesRead = 0;
 
   beforeAll(async () => {
-    const engine = await loadEngine(name, logInto([]));
+    const engine = await loadEngine(name, loggerInto([]));
     const countBodies = (request: EngineRequest): void => {
       const onData = request.onData.bind(request);
       request.onData = (listener) => {

@@ -8,7 +8,7 @@ import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter } from '../../server/http/router.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { heldService } from '../support/service.js';
 import { becomes } from '../support/waiting.js';
 
@@ -79,7 +79,7 @@ describe('GET /', () => {
 });
 
 it('says what to run if the explorer is not built', () => {
-  const routes = createRouter(explorerRoutes({ folder: '/nowhere' }), NO_LOG);
+  const routes = createRouter(explorerRoutes({ folder: '/nowhere' }), NO_LOGGER);
   const replies: unknown[] = [];
   const replyError = (error: ApiError) => replies.push([error.status, error.body]);
   routes({ method: 'GET', path: '/', replyError } as unknown as Exchange);
@@ -101,11 +101,11 @@ describe('files that do not exist yet', () => {
   const folder = path.join(temporaryDirectory(), 'explorer');
   beforeAll(async () => {
     server = await startHttpServer({
-      engine: await loadEngine('uws', NO_LOG),
+      engine: await loadEngine('uws', NO_LOGGER),
       host: '127.0.0.1',
       port: 0,
-      log: NO_LOG,
-      handle: createRouter(explorerRoutes({ folder }), NO_LOG),
+      logger: NO_LOGGER,
+      handle: createRouter(explorerRoutes({ folder }), NO_LOGGER),
     });
   });
   afterAll(async () => {

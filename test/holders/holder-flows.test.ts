@@ -4,7 +4,7 @@ import { type HolderFlow, holderFlow, type HolderFlowInput } from '../../compute
 import type { ComputePool } from '../../compute/pool.js';
 import { Scheduler, type Work } from '../../compute/scheduler.js';
 import { HolderFlows } from '../../server/holders/holder-flows.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { MemoryHolders } from '../support/memory-sources.js';
 
 const NOW_S = 1_794_659_696;
@@ -41,12 +41,12 @@ function makeFlows(maxKeptBytes?: number): HolderFlows {
       scheduler.run(work, key, () => job(run), null),
   } as unknown as Pick<ComputePool, 'schedule'>;
   const clock = { nowS: () => time.nowS };
-  const log = logInto(logged);
+  const logger = loggerInto(logged);
   return new HolderFlows({
     source,
     pool,
     clock,
-    log,
+    logger,
     maxKeptBytes,
   });
 }

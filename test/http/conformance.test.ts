@@ -9,7 +9,7 @@ import type { EngineName } from '../../server/http/engine.js';
 import { loadEngine, takesSplitRequestLine, warnOfFault } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { RawClient } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 import { ENGINES } from '../support/engines.js';
@@ -194,7 +194,7 @@ const OWN: Case[] = [
 ];
 
 const logged: string[] = [];
-const log = logInto(logged);
+const logger = loggerInto(logged);
 const routes: Route[] = [
   {
     method: 'GET',
@@ -245,15 +245,15 @@ describe.each(ENGINES)('engine %s', (name) => {
   let isOld: boolean;
   const outcomes = new Map<Case, { outcome: Outcome; text: string }>();
   beforeAll(async () => {
-    const engine = await loadEngine(name, log);
+    const engine = await loadEngine(name, logger);
     expect(engine.name).toBe(name);
     isOld = !(await takesSplitRequestLine(engine));
     server = await startHttpServer({
       engine,
       host: '127.0.0.1',
       port: 0,
-      handle: createRouter(routes, log),
-      log,
+      handle: createRouter(routes, logger),
+      logger,
     });
     const ask = async (each: Case) => {
       outcomes.set(each, await outcomeOf(server.port, each));
@@ -368,11 +368,11 @@ it('the self-check at the start warns only of an engine that refuses a split lin
   const close = () => void refusing.close();
   const listen = () => Promise.resolve({ port, stopListening: close, close });
   logged.length = 0;
-  await warnOfFault({ name: 'uws', listen }, log);
+  await warnOfFault({ name: 'uws', listen }, logger);
   expect(logged).toEqual([
     expect.stringMatching(/"level":"warn".*Node 24, --http-engine node, or nginx/),
   ]);
-  await warnOfFault(await loadEngine('node', log), log);
-  await warnOfFault({ name: 'uws', listen: () => Promise.reject(new Error('no port')) }, log);
+  await warnOfFault(await loadEngine('node', logger), logger);
+  await warnOfFault({ name: 'uws', listen: () => Promise.reject(new Error('no port')) }, logger);
   expect(logged).toHaveLength(1);
 });

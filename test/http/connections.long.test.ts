@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 import { ENGINES } from '../support/engines.js';
@@ -15,7 +15,7 @@ const STREAMED = BIG.subarray(0, 12 * 1024 * 1024);
 const NOTHING = Buffer.from('\n');
 /** The longest time between two heartbeats of a live connection. */
 const HEARTBEAT_MS = 6_000;
-const log = logInto([]);
+const logger = loggerInto([]);
 const routes: Route[] = [
   {
     method: 'GET',
@@ -51,11 +51,11 @@ const SLOW_PAUSE_MS = 50;
 describe.concurrent.each(ENGINES)('engine %s waits for clients that', (name) => {
   const start = async (limits: Partial<typeof HTTP_LIMITS> = {}): Promise<HttpServer> =>
     startHttpServer({
-      engine: await loadEngine(name, log),
+      engine: await loadEngine(name, logger),
       host: '127.0.0.1',
       port: 0,
-      handle: createRouter(routes, log),
-      log,
+      handle: createRouter(routes, logger),
+      logger,
       limits: { ...HTTP_LIMITS, maxKeylessBytesInFlight: 4 * BIG.length, ...limits },
     });
   let server: HttpServer;

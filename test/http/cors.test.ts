@@ -3,7 +3,7 @@ import { RESPONSE_HEADER_NAMES } from '../../server/api/openapi.js';
 import { withCors } from '../../server/http/cors.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { MINT, NOW_S, heldService, limiterOf, steadyStore } from '../support/service.js';
 
@@ -119,10 +119,10 @@ describe('with another setting', () => {
   let origins: string[] = [];
   beforeAll(async () => {
     server = await startHttpServer({
-      engine: await loadEngine('uws', NO_LOG),
+      engine: await loadEngine('uws', NO_LOGGER),
       host: '127.0.0.1',
       port: 0,
-      log: NO_LOG,
+      logger: NO_LOGGER,
       handle: (exchange) => {
         const handle = withCors((exchange) => exchange.replyJson(200, {}), {
           origins,

@@ -5,7 +5,7 @@ import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import type { RawClient } from '../support/raw-client.js';
 import { ENGINES } from '../support/engines.js';
 
@@ -17,7 +17,7 @@ export const big = new Uint8Array(
 );
 
 export const logged: string[] = [];
-const log = logInto(logged);
+const logger = loggerInto(logged);
 
 /** What the routes have seen. */
 export const seen = {
@@ -113,11 +113,11 @@ const routes: Route[] = [
 
 const startWith = async (name: EngineName, limits = {}) =>
   startHttpServer({
-    engine: await loadEngine(name, log),
+    engine: await loadEngine(name, logger),
     host: '127.0.0.1',
     port: 0,
-    handle: createRouter(routes, log),
-    log,
+    handle: createRouter(routes, logger),
+    logger,
     keepsBody: () => true,
     // With one, the server listens for requests to upgrade.
     socketPath: '/socket',

@@ -4,7 +4,7 @@ import type { ReplyStream } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 import { ENGINES } from '../support/engines.js';
@@ -12,7 +12,7 @@ import { ENGINES } from '../support/engines.js';
 /** More than the buffers at both ends of a connection hold. */
 const BIG = new Uint8Array(20 * 1024 * 1024).fill(65);
 const FILLER = Buffer.from('\n');
-const log = logInto([]);
+const logger = loggerInto([]);
 let stream: ReplyStream | null = null;
 let rooms = 0;
 const routes: Route[] = [
@@ -29,11 +29,11 @@ describe.each(ENGINES)('a stream of engine %s', (name) => {
   let server: HttpServer;
   beforeAll(async () => {
     server = await startHttpServer({
-      engine: await loadEngine(name, log),
+      engine: await loadEngine(name, logger),
       host: '127.0.0.1',
       port: 0,
-      handle: createRouter(routes, log),
-      log,
+      handle: createRouter(routes, logger),
+      logger,
       limits: HTTP_LIMITS,
     });
   });

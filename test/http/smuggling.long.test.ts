@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { type HttpServer, startHttpServer } from '../../server/http/server.js';
 import { ENGINES } from '../support/engines.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { INSTALLED_PROXIES, startProxy } from '../support/proxies.js';
 import { eventually } from '../support/waiting.js';
 
@@ -215,14 +215,14 @@ describe.each(ENGINES)('engine %s', (name) => {
   let server: HttpServer;
   beforeAll(async () => {
     server = await startHttpServer({
-      engine: await loadEngine(name, NO_LOG),
+      engine: await loadEngine(name, NO_LOGGER),
       host: '127.0.0.1',
       port: 0,
       handle(exchange) {
         paths.push(exchange.path);
         exchange.replyJson(200, {});
       },
-      log: NO_LOG,
+      logger: NO_LOGGER,
     });
   });
   afterAll(() => server.close());

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { RunningServer } from '../../server/app.js';
 import { startService } from '../../server/service.js';
 import { onStore } from '../../server/cli/runtime.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { settingsOf } from '../support/settings.js';
 import { DEFAULT_PLANS, parsePlans } from '../../server/limits/plans.js';
 import type { IssuedKey, KeyRequest } from '../../storage/contract.js';
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 async function start({ asOfS = null as number | null, plans = DEFAULT_PLANS } = {}) {
   const words = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--threads', '1'];
-  server = await startService({ ...settingsOf(words), asOfS, plans }, NO_LOG);
+  server = await startService({ ...settingsOf(words), asOfS, plans }, NO_LOGGER);
 }
 async function restart(options: Parameters<typeof start>[0] = {}) {
   await server.close();

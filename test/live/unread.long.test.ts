@@ -17,7 +17,7 @@ import { fathom, newKey, type Service, serveHere } from '../support/cli.js';
 import { ENGINES } from '../support/engines.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { LiveClient, type Message } from '../support/live-client.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { Raw, text } from '../support/raw-socket.js';
 import { MINT } from '../support/stores.js';
@@ -233,11 +233,11 @@ describe.each(ENGINES)('An event stream on engine %s', (engine) => {
       },
     };
     const server = await startHttpServer({
-      engine: await loadEngine(engine, NO_LOG),
+      engine: await loadEngine(engine, NO_LOGGER),
       host: '127.0.0.1',
       port: 0,
-      handle: createRouter([route], NO_LOG),
-      log: NO_LOG,
+      handle: createRouter([route], NO_LOGGER),
+      logger: NO_LOGGER,
     });
     onTestFinished(() => server.close());
     const open = async () => {
@@ -321,11 +321,11 @@ describe.each(ENGINES)('A WebSocket on engine %s', (engine) => {
         }),
     };
     const server = await startHttpServer({
-      engine: await loadEngine(engine, NO_LOG),
+      engine: await loadEngine(engine, NO_LOGGER),
       host: '127.0.0.1',
       port: 0,
-      handle: createRouter([route], NO_LOG),
-      log: NO_LOG,
+      handle: createRouter([route], NO_LOGGER),
+      logger: NO_LOGGER,
       socketPath,
     });
     onTestFinished(() => server.close());

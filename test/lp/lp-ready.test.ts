@@ -5,7 +5,7 @@ import type { DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { LpTools } from '../../server/lp/lp-tools.js';
 import { storedRow } from '../reference/flat-store.js';
 import { poolRow } from '../support/flat.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 
 const NOW_S = 1_794_659_696;
 const BASE = 'B'.repeat(40);
@@ -44,7 +44,7 @@ it('is when they have the ranges of all tokens, though replies do not wait as lo
     tokens: { table: { token: () => null }, onLoad: () => undefined } as never,
     clock: { nowS: () => NOW_S },
     quotes: [USDC],
-    log: NO_LOG,
+    logger: NO_LOGGER,
   });
   const pass = async (seconds: number): Promise<void> => {
     for (let s = 0; s < seconds; s++) {

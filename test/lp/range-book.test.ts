@@ -1,6 +1,6 @@
 /** How the ranges of tokens follow their depth: in a bounded share of the time, and never far behind. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { RangeBook } from '../../server/lp/range-book.js';
 
 const BUSY = 'B'.repeat(40);
@@ -22,7 +22,7 @@ describe('the ranges of tokens', () => {
       depth: { token: () => ({ tokenId: 1 }), plan } as never,
       workers: {} as never,
       clock: { nowS: () => 1_794_659_696 },
-      log: logInto(logged),
+      logger: loggerInto(logged),
       onChange: ({ address }) => reads.push({ address, atMs: performance.now() }),
     });
     return { book, reads, logged };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DamageError } from '../../compute/damage.js';
 import { LimitOrdersByToken } from '../../server/orders/orders-by-token.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { MemoryOrders } from '../support/memory-sources.js';
 import { limitOrder } from '../support/orders.js';
 import { PATIENCE_MS } from '../support/waiting.js';
@@ -19,7 +19,7 @@ beforeEach(() => {
   source.orders = [orderOf('a', '1', 5), orderOf('b', '2', 1), orderOf('a', '3', 2)];
   logged = [];
   changes = [];
-  book = new LimitOrdersByToken(source, logInto(logged));
+  book = new LimitOrdersByToken(source, loggerInto(logged));
   book.onChange = (addresses) => changes.push([...addresses]);
 });
 afterEach(async () => {

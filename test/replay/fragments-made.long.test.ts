@@ -75,7 +75,7 @@ describe('fragments made ahead', () => {
       source: store.depth,
       fragments,
       files,
-      log: here.log,
+      logger: here.logger,
       restMs: 0,
     });
     store.events.on('segments', (removed) => {
@@ -147,7 +147,7 @@ describe('fragments made ahead', () => {
       const later = new FragmentFiller({
         source: store.depth,
         files,
-        log: here.log,
+        logger: here.logger,
         joinedWithinMs: 1,
         fragments: here.open(store.depth, files),
       });
@@ -179,7 +179,12 @@ describe('fragments made ahead', () => {
         },
         storedSegments: (ids) => store.depth.storedSegments(ids),
       };
-      const parts = { source, files, log: here.log, fragments: here.open(store.depth, files) };
+      const parts = {
+        source,
+        files,
+        logger: here.logger,
+        fragments: here.open(store.depth, files),
+      };
       const resting = new FragmentFiller({ ...parts, restMs: 3_600_000 });
       resting.scan();
       await resting.idle();
@@ -224,7 +229,12 @@ describe('fragments made ahead', () => {
       await commitRows(store, rows(0, 288));
       const files = await here.openFiles();
       const fragments = here.open(store.depth, files);
-      const filler = new FragmentFiller({ source: store.depth, fragments, files, log: here.log });
+      const filler = new FragmentFiller({
+        source: store.depth,
+        fragments,
+        files,
+        logger: here.logger,
+      });
       let end = (): void => undefined;
       const page = here.pool.schedule(
         'page',

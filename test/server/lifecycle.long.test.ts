@@ -8,7 +8,7 @@ import { BOARDS_IN_WORK } from '../../compute/scheduler.js';
 import { startServer } from '../../server/app.js';
 import { systemClock, frozenClock } from '../../server/clock.js';
 import { MemoryDepth, MemoryKeys } from '../support/memory-depth.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import {
   KEY,
@@ -254,6 +254,6 @@ async function startAt(service: TestService, host: string, port: number) {
     handlers: service.handlers,
     host,
     port,
-    log: NO_LOG,
+    logger: NO_LOGGER,
   });
 }

@@ -12,7 +12,7 @@ import { operationsRoutes, SCRAPE_INTERVAL_MS } from '../../server/operations/op
 import { fathom, newKey, serve, serveHere, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { ingest } from '../support/ingest.js';
-import { NO_LOG } from '../support/log.js';
+import { NO_LOGGER } from '../support/logger.js';
 import { MINT, orca, snapshot } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
 
@@ -124,11 +124,11 @@ describe('metrics', () => {
       newestSnapshotAgeS: () => age,
     });
     const http = await startHttpServer({
-      engine: await loadEngine('uws', NO_LOG),
+      engine: await loadEngine('uws', NO_LOGGER),
       host: '127.0.0.1',
       port: 0,
-      log: NO_LOG,
-      handle: createRouter(operationsRoutes({}, metrics, NO_LOG), NO_LOG),
+      logger: NO_LOGGER,
+      handle: createRouter(operationsRoutes({}, metrics, NO_LOGGER), NO_LOGGER),
     });
     try {
       const ageRead = async () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DamageError } from '../../compute/damage.js';
 import { Board } from '../../server/board.js';
 import { Updater, type UpdaterOptions } from '../../server/updater.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 
 const logged: string[] = [];
 beforeEach(() => {
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-const log = logInto(logged);
+const logger = loggerInto(logged);
 const passMs = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe('an updater', () => {
@@ -21,7 +21,7 @@ describe('an updater', () => {
     const updater = new Updater<string>({
       failure: 'keys failed',
       keyField: 'key',
-      log,
+      logger,
       batchKeys: 2,
       ...options,
       work: async (keys) => {
@@ -56,7 +56,7 @@ describe('an updater', () => {
   it('does not search all finished keys for the next one', async () => {
     const work = () => Promise.resolve();
     const cpuOf = async (keys: number): Promise<number> => {
-      const updater = new Updater<number>({ work, failure: '', log, batchKeys: 16 });
+      const updater = new Updater<number>({ work, failure: '', logger, batchKeys: 16 });
       updater.touch(Array.from({ length: keys }, (_, i) => i));
       const before = process.cpuUsage();
       updater.start();
@@ -71,7 +71,7 @@ describe('an updater', () => {
   it('waits until it is started', async () => {
     const batches: string[][] = [];
     const work = (keys: readonly string[]) => Promise.resolve(void batches.push([...keys]));
-    const updater = new Updater<string>({ work, failure: 'keys failed', log });
+    const updater = new Updater<string>({ work, failure: 'keys failed', logger });
     updater.touch(['a']);
     await updater.settled();
     expect(batches).toEqual([]);
@@ -205,7 +205,7 @@ describe('a board', () => {
     const runs: number[] = [];
     const board = new Board({
       failure: 'a value could not be built',
-      log,
+      logger,
       build: async () => {
         runs.push(performance.now());
         if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
@@ -231,7 +231,7 @@ describe('a board', () => {
     const failures = [new Error('first'), null, new Error('third'), null];
     const board = new Board({
       failure: 'a value could not be built',
-      log,
+      logger,
       build: () => {
         const failure = failures.shift();
         if (failure) return Promise.reject(failure);
@@ -257,7 +257,7 @@ describe('a board', () => {
     let builds = 0;
     const board = new Board<object>({
       failure: 'a value could not be built',
-      log,
+      logger,
       build: () => {
         builds++;
         return Promise.reject(damage);

@@ -8,7 +8,7 @@ import { sharePool } from '../../server/cli/runtime.js';
 import { startService } from '../../server/service.js';
 import { atEnd, temporaryDirectory } from './folders.js';
 import { settingsOf } from './settings.js';
-import { logInto } from './log.js';
+import { loggerInto } from './logger.js';
 import { sharedPool } from './pool.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { Store } from '../../storage/store.js';
@@ -131,8 +131,8 @@ export async function serveHere(
   const options = settingsOf(['--data', directory, '--port', '0', '--threads', '1', ...words]);
   process.env = before;
   const logged: string[] = [];
-  const log = logInto(logged);
-  const running = await startService(options, log);
+  const logger = loggerInto(logged);
+  const running = await startService(options, logger);
   const { url } = running;
   let ended: Promise<void> | null = null;
   const service: Service = {

@@ -9,7 +9,7 @@ import { makeFragments } from '../../compute/replay/fragment-maker.js';
 import { marketsOfPage } from '../../compute/replay/names.js';
 import { renderPage } from '../../compute/replay/render.js';
 import { encodeSegment } from '../../compute/segment/segment.js';
-import type { Log } from '../../server/log.js';
+import type { Logger } from '../../server/logger.js';
 import { Fragments } from '../../server/replay/fragments.js';
 import { readOfPlan } from '../../server/replay/page-plan.js';
 import type { PageIdentity } from '../../server/replay/entity-tag.js';
@@ -19,7 +19,7 @@ import { FRAGMENT_FILES, type FragmentFiles } from '../../storage/fragment-files
 import type { Store } from '../../storage/store.js';
 import { envelopeOf, plainRequest, queryOf, runOf } from '../compute/replay-stores.js';
 import type { PlainStore } from '../reference/replay.js';
-import { logInto } from './log.js';
+import { loggerInto } from './logger.js';
 import { MemoryDepth } from './memory-depth.js';
 import { MINT, NOW_S, steadyStore } from './service.js';
 import { DataDirectory, openStore } from './stores.js';
@@ -36,7 +36,7 @@ export class FragmentsFixture {
   /** A log line is a failure unless the test takes it. */
   readonly logged: string[] = [];
   /** Another one for each test: a log leaves repeated errors out. */
-  log!: Log;
+  logger!: Logger;
   private opened: Fragments[] = [];
 
   /** Call at the top of a test file. */
@@ -53,7 +53,7 @@ export class FragmentsFixture {
       fixture.data = new DataDirectory();
       mkdirSync(fixture.data.path);
       fixture.troubles = [];
-      fixture.log = logInto(fixture.logged);
+      fixture.logger = loggerInto(fixture.logged);
     });
     afterEach(async () => {
       await fixture.closeAll();
@@ -84,7 +84,13 @@ export class FragmentsFixture {
   }
 
   open(depth: DepthSource, files: FragmentFiles | null, memoryBytes = 2 ** 26): Fragments {
-    const fragments = new Fragments({ pool: this.pool, depth, log: this.log, memoryBytes, files });
+    const fragments = new Fragments({
+      pool: this.pool,
+      depth,
+      logger: this.logger,
+      memoryBytes,
+      files,
+    });
     this.opened.push(fragments);
     return fragments;
   }

@@ -15,7 +15,7 @@ import { loadEngine } from '../../server/http/load-engine.js';
 import { HTTP_LIMITS, type HttpLimits } from '../../server/http/server.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import type { Plan, Plans } from '../../server/limits/plans.js';
-import { logInto } from './log.js';
+import { loggerInto } from './logger.js';
 import { LiveParts } from '../../server/live-parts.js';
 import type { LpTools } from '../../server/lp/lp-tools.js';
 import type { LiveOrders } from '../../server/orders/live-orders.js';
@@ -158,11 +158,11 @@ export async function heldService(options: TestServiceOptions = {}): Promise<Tes
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { threads = 1, limits = {}, depth = new MemoryDepth() } = options;
   const logged: string[] = [];
-  const log = logInto(logged);
+  const logger = loggerInto(logged);
   const keys = new MemoryKeys();
   keys.add(KEY, 'premium');
   keys.add(ENTERPRISE_KEY, 'enterprise');
-  const onError = (error: Error) => log.error('pool', {}, error);
+  const onError = (error: Error) => logger.error('pool', {}, error);
   const { pageLimits } = options;
   const pool =
     pageLimits === undefined
@@ -184,13 +184,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     pool,
     clock,
-    log,
+    logger,
     staleAfterS: STALE_AFTER_S,
     quotes,
   });
   await live.start();
   depth.reads.length = 0;
-  const fragments = options.fragments ? new Fragments({ pool, depth, log }) : undefined;
+  const fragments = options.fragments ? new Fragments({ pool, depth, logger }) : undefined;
   const limiter = options.limiter ?? limiterOf(Infinity);
   const metrics = new Metrics();
   const handlers = handlersOf({
@@ -200,7 +200,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     fragments,
     limiter,
     clock,
-    log,
+    logger,
     quotes,
     queue,
     blocks: new SegmentBlocks(depth, options.blockBytes),
@@ -213,7 +213,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     checkPlan: limiter.check,
     host: '127.0.0.1',
     port: 0,
-    log,
+    logger,
     limits: { ...HTTP_LIMITS, ...limits },
     corsOrigins: options.corsOrigins,
     addressLimit: options.addressLimit,
@@ -223,7 +223,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       admin: null,
     },
     ...(typeof options.engine === 'string'
-      ? { engine: await loadEngine(options.engine, log) }
+      ? { engine: await loadEngine(options.engine, logger) }
       : options.engine && { engine: options.engine }),
   });
   return {

@@ -4,7 +4,7 @@ import { type RunningServer, startServer } from '../../server/app.js';
 import type { Clock } from '../../server/clock.js';
 import { DEFAULT_NATIVE } from '../../server/cli/settings.js';
 import { handlersOf } from '../../server/endpoints.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { LiveParts } from '../../server/live-parts.js';
 import { DEFAULT_SHARES } from '../../server/memory.js';
@@ -67,14 +67,14 @@ export class MarketService {
     const time = { nowS: NOW_S };
     const clock: Clock = { nowS: () => time.nowS };
     const logged: string[] = [];
-    const log = logInto(logged);
+    const logger = loggerInto(logged);
     const quotes = defaultQuoteTokens(DEFAULT_NATIVE.mint);
     const { depth, orders, holders, lp, queue } = store;
     const live = new LiveParts({
       sources: { market: depth, depth, orders, holders, lp },
       pool,
       clock,
-      log,
+      logger,
       staleAfterS: STALE_AFTER_S,
       quotes,
       memory: { ...DEFAULT_SHARES, ...(maxHeldBytes !== undefined && { ladders: maxHeldBytes }) },
@@ -88,7 +88,7 @@ export class MarketService {
         live,
         pool,
         clock,
-        log,
+        logger,
         quotes,
         queue,
         native: DEFAULT_NATIVE,
@@ -98,7 +98,7 @@ export class MarketService {
       }),
       host: '127.0.0.1',
       port: 0,
-      log,
+      logger,
     });
     return new MarketService(directory, store, pool, live, server, logged, time);
   }

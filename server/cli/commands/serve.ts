@@ -1,6 +1,6 @@
 /** `fathom serve` */
 import type { RunningServer } from '../../app.js';
-import { createLog, type Log } from '../../log.js';
+import { createLogger, type Logger } from '../../logger.js';
 import { startService } from '../../service.js';
 import { defineCommand } from '../command.js';
 import { reportCrashesWith } from '../output.js';
@@ -25,10 +25,10 @@ export const command = defineCommand({
 });
 
 async function serve(options: ServeOptions): Promise<void> {
-  await serveUntilSignal(options, async (_, log, stopped) => {
+  await serveUntilSignal(options, async (_, logger, stopped) => {
     const { tokens } = await onStore({ data: options.directory }, (store) => store.summary());
     // A new store may be a mistyped directory.
-    if (tokens === 0) log.warn('the store is empty', { data: options.directory });
+    if (tokens === 0) logger.warn('the store is empty', { data: options.directory });
     await stopped;
   });
 }
@@ -39,16 +39,16 @@ async function serve(options: ServeOptions): Promise<void> {
  */
 export async function serveUntilSignal(
   options: ServeOptions,
-  body: (service: RunningServer, log: Log, stopped: Promise<void>) => Promise<void>,
+  body: (service: RunningServer, logger: Logger, stopped: Promise<void>) => Promise<void>,
 ): Promise<void> {
   const ending = new AbortController();
   const stopped = stopSignal().then(() => ending.abort());
-  const log = createLog(options.log);
-  reportCrashesWith((error) => log.fatal('the server crashed', error));
+  const logger = createLogger(options.log);
+  reportCrashesWith((error) => logger.fatal('the server crashed', error));
   try {
-    for (const text of await unknownVariables(FLAGS)) log.warn(text);
-    const service = await startService(options, log, ending.signal);
-    await body(service, log, stopped);
+    for (const text of await unknownVariables(FLAGS)) logger.warn(text);
+    const service = await startService(options, logger, ending.signal);
+    await body(service, logger, stopped);
     await service.close();
   } catch (error) {
     // Stopped before it listened, so there is nothing to drain.

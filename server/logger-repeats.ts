@@ -1,6 +1,6 @@
-/** Bounds the log's lines about one cause: clients can cause some of them as often as they like. */
+/** Bounds the logger's lines about one cause: clients can cause some of them as often as they like. */
 
-/** After this time each cause has its lines again, and the log says how many were left out. */
+/** After this time each cause has its lines again, and a line says how many were left out. */
 export const REPEATS_PERIOD_MS = 60_000;
 /** Causes told apart in a period; lines of any further cause are only counted. */
 export const MAX_CAUSES = 100;

@@ -4,17 +4,17 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DamageError } from '../../compute/damage.js';
 import {
-  createLog,
+  createLogger,
   LOG_LEVELS,
   MAX_LINES_OF_ONE_EVENT,
   MAX_UNREAD_LOG_BYTES,
-} from '../../server/log.js';
-import { MAX_CAUSES, REPEATS_PERIOD_MS } from '../../server/log-repeats.js';
+} from '../../server/logger.js';
+import { MAX_CAUSES, REPEATS_PERIOD_MS } from '../../server/logger-repeats.js';
 import type { Exchange } from '../../server/http/exchange.js';
 import { MAX_KEYLESS_LINES, RequestLog } from '../../server/operations/request-log.js';
 import { fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { logInto } from '../support/log.js';
+import { loggerInto } from '../support/logger.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { heldService, KEY, MINT, steadyStore } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
@@ -29,8 +29,8 @@ describe('the log', () => {
     const error = Object.assign(new Error('first\nsecond', { cause: new Error('the root') }), {
       secret: 'x',
     });
-    logInto(lines).error('two words', { hostile, count: 3, none: null }, error);
-    logInto(lines).warn('long', { text: 'x'.repeat(10_000) });
+    loggerInto(lines).error('two words', { hostile, count: 3, none: null }, error);
+    loggerInto(lines).warn('long', { text: 'x'.repeat(10_000) });
     const [failed, long] = parsed(lines);
     expect(lines.length).toBe(2);
     expect(failed).toMatchObject({
@@ -51,10 +51,10 @@ describe('the log', () => {
   it('has the lines of its level and above, and always the one with the URL', () => {
     for (const [i, level] of LOG_LEVELS.entries()) {
       const lines: string[] = [];
-      const log = logInto(lines, { level });
-      log.fatal('x', new Error('x'));
-      for (const name of ['error', 'warn', 'info', 'debug'] as const) log[name]('x');
-      log.always('listening', { url: 'http://x' });
+      const logger = loggerInto(lines, { level });
+      logger.fatal('x', new Error('x'));
+      for (const name of ['error', 'warn', 'info', 'debug'] as const) logger[name]('x');
+      logger.always('listening', { url: 'http://x' });
       const levels = parsed(lines).map((line) => line.level);
       expect(levels).toEqual([...LOG_LEVELS.slice(0, i + 1), 'info']);
     }
@@ -62,23 +62,23 @@ describe('the log', () => {
 
   it('can be written for people', () => {
     const lines: string[] = [];
-    logInto(lines, { format: 'pretty' }).warn('two words', { count: 3 });
+    loggerInto(lines, { format: 'pretty' }).warn('two words', { count: 3 });
     expect(lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: two words \{"count":3\}$/);
     expect(lines[0]).not.toContain('\u001b');
   });
 
   it('drops lines that nobody reads, and then says how many', async () => {
     const stream = new PassThrough({ highWaterMark: 1 });
-    const log = createLog({ stream });
+    const logger = createLogger({ stream });
     const text = 'x'.repeat(1000);
-    for (let i = 0; i < 3000; i++) log.info(text);
+    for (let i = 0; i < 3000; i++) logger.info(text);
     expect(stream.writableLength).toBeLessThan(MAX_UNREAD_LOG_BYTES + 2 * text.length);
     const lines = createInterface({ input: stream });
     const read: string[] = [];
     lines.on('line', (line) => void read.push(line));
     await eventually('all is written', () => stream.writableLength === 0);
     const written = read.length;
-    log.info('last');
+    logger.info('last');
     await eventually('the last line is read', () => read.at(-1)?.includes('"last"') === true);
     expect(JSON.parse(read[written])).toMatchObject({
       level: 'warn',
@@ -96,13 +96,17 @@ describe('the log', () => {
 
     it('has one line for each cause of an error, and then how many were left out', () => {
       const lines: string[] = [];
-      const log = logInto(lines);
+      const logger = loggerInto(lines);
       for (let i = 0; i < 5; i++) {
-        log.error('request failed', { request_id: `r${i}`, path: `/${i}` }, failure(`text ${i}`));
+        logger.error(
+          'request failed',
+          { request_id: `r${i}`, path: `/${i}` },
+          failure(`text ${i}`),
+        );
       }
-      log.error('request failed', {}, new RangeError('another place'));
-      log.error('tokens failed', { token_id: 1 }, new DamageError('segment 1'));
-      log.error('tokens failed', { token_id: 2 }, new DamageError('segment 2'));
+      logger.error('request failed', {}, new RangeError('another place'));
+      logger.error('tokens failed', { token_id: 1 }, new DamageError('segment 1'));
+      logger.error('tokens failed', { token_id: 2 }, new DamageError('segment 2'));
       const causes = () =>
         parsed(lines).map(({ msg, request_id: id, token_id: t }) => [msg, id ?? t]);
       expect(causes()).toEqual([
@@ -114,7 +118,7 @@ describe('the log', () => {
       endMinute();
       const left = { level: 'error', msg: 'errors were left out', of: 'request failed', count: 4 };
       expect(parsed(lines).slice(4)).toMatchObject([left]);
-      log.error('request failed', { request_id: 'later' }, new RangeError('another place'));
+      logger.error('request failed', { request_id: 'later' }, new RangeError('another place'));
       expect(causes().at(-1)).toEqual(['request failed', 'later']);
       endMinute();
       expect(lines).toHaveLength(6);
@@ -122,8 +126,8 @@ describe('the log', () => {
 
     it('tells a bounded number of causes apart', () => {
       const lines: string[] = [];
-      const log = logInto(lines);
-      for (let i = 0; i < MAX_CAUSES + 50; i++) log.error(`cause ${i}`);
+      const logger = loggerInto(lines);
+      for (let i = 0; i < MAX_CAUSES + 50; i++) logger.error(`cause ${i}`);
       expect(lines).toHaveLength(MAX_CAUSES);
       endMinute();
       expect(parsed(lines).slice(MAX_CAUSES)).toMatchObject([{ of: null, count: 50 }]);
@@ -131,15 +135,15 @@ describe('the log', () => {
 
     it('has a bounded number of lines of an event that clients can cause', () => {
       const lines: string[] = [];
-      const log = logInto(lines);
+      const logger = loggerInto(lines);
       for (let i = 0; i < MAX_LINES_OF_ONE_EVENT + 7; i++)
-        log.atWill('info', 'token queued', { i });
-      log.atWill('warn', 'another');
+        logger.atWill('info', 'token queued', { i });
+      logger.atWill('warn', 'another');
       expect(lines).toHaveLength(MAX_LINES_OF_ONE_EVENT + 1);
       endMinute();
       expect(parsed(lines).slice(-1)).toMatchObject([{ of: 'token queued', count: 7 }]);
       const unheard: string[] = [];
-      logInto(unheard, { level: 'warn' }).atWill('info', 'token queued');
+      loggerInto(unheard, { level: 'warn' }).atWill('info', 'token queued');
       expect(unheard).toEqual([]);
     });
   });
@@ -148,14 +152,14 @@ describe('the log', () => {
     const lines: string[] = [];
     const fields = { method: 'GET', route: null, status: 200, request_id: 'a-1', ms: 0.25 };
     for (const level of ['info', 'warn'] as const) {
-      const log = logInto(lines, { level });
-      log.often('request', JSON.stringify(fields).slice(1, -1));
-      log.info('request', fields);
+      const logger = loggerInto(lines, { level });
+      logger.often('request', JSON.stringify(fields).slice(1, -1));
+      logger.info('request', fields);
     }
     const untimed = lines.map((line) => line.replace(/"time":"[^"]{24}"/, ''));
     expect(untimed).toEqual([untimed[1], untimed[1]]);
     const pretty: string[] = [];
-    const forPeople = logInto(pretty, { format: 'pretty' });
+    const forPeople = loggerInto(pretty, { format: 'pretty' });
     forPeople.often('request', '"status":200');
     forPeople.info('request', { status: 200 });
     expect(pretty[0].slice(15)).toBe(pretty[1].slice(15));
@@ -164,14 +168,14 @@ describe('the log', () => {
   it('collects frequent lines, and writes them in order with the next other one', () => {
     const chunks: string[] = [];
     const write = (text: string) => void chunks.push(text);
-    const log = createLog({ stream: { writableLength: 0, write } });
-    for (let i = 0; i < 3; i++) log.often('request', `"i":${i}`);
+    const logger = createLogger({ stream: { writableLength: 0, write } });
+    for (let i = 0; i < 3; i++) logger.often('request', `"i":${i}`);
     expect(chunks).toEqual([]);
-    log.warn('now');
+    logger.warn('now');
     expect(chunks.length).toBe(1);
     expect(parsed(chunks[0].trimEnd().split('\n')).map(({ i }) => i)).toEqual([0, 1, 2, undefined]);
     const text = 'x'.repeat(1000);
-    for (let i = 0; i < 20; i++) log.often('request', `"text":"${text}"`);
+    for (let i = 0; i < 20; i++) logger.often('request', `"text":"${text}"`);
     expect(chunks.length).toBe(2);
   });
 });
@@ -232,7 +236,7 @@ describe('the lines of requests', async () => {
 
 it('the line of a request is a single one, whatever the method', () => {
   const lines: string[] = [];
-  const log = logInto(lines);
+  const logger = loggerInto(lines);
   const method = '"\\\n\u2028é';
   const request = {
     id: 'a',
@@ -243,8 +247,8 @@ it('the line of a request is a single one, whatever the method', () => {
     bytes: 0,
     ageMs: 1,
   };
-  new RequestLog(log).ended({ ...request, isKeyless: false } as unknown as Exchange);
-  log.info('end');
+  new RequestLog(logger).ended({ ...request, isKeyless: false } as unknown as Exchange);
+  logger.info('end');
   expect(lines.length).toBe(2);
   expect(parsed(lines)[0]).toMatchObject({ method, route: null, status: 499, key_id: 'key_1' });
 });
@@ -255,7 +259,7 @@ describe('a flood without a key', () => {
   it('is counted, not listed', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const lines: string[] = [];
-    const requests = new RequestLog(logInto(lines));
+    const requests = new RequestLog(loggerInto(lines));
     const request = {
       id: 'a',
       method: 'GET',

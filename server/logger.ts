@@ -1,11 +1,11 @@
-/** The log: one JSON object per line, or text for people. Only this module imports pino. */
+/** The logger: one JSON object per line, or text for people. Only this module imports pino. */
 import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import { pino } from 'pino';
 import type * as Pretty from 'pino-pretty';
 import { isDamage } from '../compute/damage.js';
 import { wallMs } from '../storage/wall-clock.js';
-import { Repeats } from './log-repeats.js';
+import { Repeats } from './logger-repeats.js';
 
 /** docs/operating.md describes the levels. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
@@ -15,7 +15,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-export interface Log {
+export interface Logger {
   /** The process ends because of it. */
   fatal(message: string, error: unknown): void;
   /** Something was not done; the line has the stack of `error`. One line a cause and minute. */
@@ -42,7 +42,7 @@ export interface LogOptions {
   stream?: LogStream;
 }
 
-/** The log's destination: a stream that may be read slowly or not at all, or may not be writable. */
+/** The destination of lines: a stream that may be read slowly or not at all, or may not be writable. */
 type LogStream = Pick<Writable, 'writableLength'> & { write(text: string): unknown };
 
 /** Lines a minute of an event that clients can cause at will. */
@@ -51,13 +51,13 @@ export const MAX_LINES_OF_ONE_EVENT = 100;
 const FIELDS_OF_A_REQUEST: readonly string[] = ['request_id', 'path'];
 /** Longer texts of a line are cut off. */
 const MAX_VALUE_CHARS = 4096;
-/** Bytes of lines that wait for a reader of the log; further lines are dropped. */
+/** Bytes of lines that wait for a reader; further lines are dropped. */
 export const MAX_UNREAD_LOG_BYTES = 2 ** 20;
 /** Frequent lines are written after this time, or once they have this length. */
 const GATHER_MS = 10;
 const GATHERED_CHARS = 16 * 1024;
 
-export function createLog(options: LogOptions = {}): Log {
+export function createLogger(options: LogOptions = {}): Logger {
   const { level = 'info', format = 'json', stream = process.stderr } = options;
   const lines = new LineWriter(stream, (count) =>
     logger.warn({ count }, 'lines of the log were dropped: nobody read them'),
