@@ -11,7 +11,7 @@ import type { UpdateStep } from './depth-steps.js';
 
 /** How long messages are sent before the event loop gets a turn. */
 const TURN_MS = 1.5;
-/** Messages, and their bytes, kept while a step is sent, one for each subscription id. */
+/** Messages, and their bytes, kept while a step has its turn, one for each subscription id. */
 const MAX_KEPT_MESSAGES = 32;
 const MAX_SHARED_MESSAGE_BYTES = 1024 * 1024;
 /** Cohorts of one key that advance at a time. */
@@ -75,8 +75,10 @@ export class Cohorts {
   /** Cohorts that are about to advance, by key. */
   private readonly due = new Map<string, DueCohorts>();
   private readonly cohortByFollower = new Map<Follower, Cohort>();
-  /** Steps being sent, one after the other; each call sends one message, and returns false after the last. */
+  /** Steps being sent, a turn each; each call sends one message, and returns false after the last. */
   private readonly sending: (() => boolean)[] = [];
+  /** Messages of the step that was sent last, by messageName. */
+  private kept = { update: null as Update | null, messages: new Map<string, Message>(), bytes: 0 };
 
   constructor(
     private readonly feed: Pick<DepthFeed, 'step' | 'update' | 'retryAfterMs'>,
@@ -189,8 +191,6 @@ export class Cohorts {
     const [{ keyId }] = members;
     const update = await this.feed.update(step, view, keyId, false);
     const rest = members.values();
-    const messages = new Map<string, Message>();
-    let keptBytes = 0;
     await this.inTurns(() => {
       const { value: follower, done } = rest.next();
       if (done === true) return false;
@@ -198,21 +198,29 @@ export class Cohorts {
         this.release(follower, committedMs);
         return true;
       }
-      const name = follower.messageName;
-      let message = messages.get(name);
-      if (message === undefined) {
-        message = follower.encode(update);
-        keptBytes += message.bytes.byteLength;
-        if (messages.size === MAX_KEPT_MESSAGES || keptBytes > MAX_SHARED_MESSAGE_BYTES) {
-          messages.clear();
-          keptBytes = message.bytes.byteLength;
-        }
-        messages.set(name, message);
-      }
+      const message = this.encode(update, follower);
       follower.take(update.type, message, committedMs);
       return true;
     });
     cohort.progress = update.after;
+  }
+
+  /** A message for a follower: one that is kept, if possible. */
+  private encode(update: Update, follower: Follower): Message {
+    const name = follower.messageName;
+    if (this.kept.update !== update) this.kept = { update, messages: new Map(), bytes: 0 };
+    const { kept } = this;
+    const known = kept.messages.get(name);
+    if (known !== undefined) return known;
+    const message = follower.encode(update);
+    const { byteLength } = message.bytes;
+    kept.bytes += byteLength;
+    if (kept.messages.size === MAX_KEPT_MESSAGES || kept.bytes > MAX_SHARED_MESSAGE_BYTES) {
+      kept.messages.clear();
+      kept.bytes = byteLength;
+    }
+    kept.messages.set(name, message);
+    return message;
   }
 
   /** Calls `sendNext` until it returns false or throws, in turns with all others. */
@@ -235,13 +243,17 @@ export class Cohorts {
   private async sendAll(): Promise<void> {
     let untilMs = performance.now() + TURN_MS;
     while (this.sending.length > 0) {
-      while (this.sending[0]()) {
-        if (performance.now() < untilMs) continue;
-        await nextTurn();
-        untilMs = performance.now() + TURN_MS;
-      }
+      const [sendNext] = this.sending;
+      let isLeft = sendNext();
+      while (isLeft && performance.now() < untilMs) isLeft = sendNext();
       this.sending.shift();
+      if (!isLeft) continue;
+      // After the others: a step of thousands of followers holds up no other view.
+      this.sending.push(sendNext);
+      await nextTurn();
+      untilMs = performance.now() + TURN_MS;
     }
+    this.kept = { update: null, messages: new Map(), bytes: 0 };
   }
 
   /** Splits off the followers whose history begins after a step does: they take their own. */

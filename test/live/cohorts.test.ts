@@ -215,4 +215,25 @@ describe('Followers of equal progress', () => {
     await eventually('all', () => received.length === views + 1);
     expect(received.indexOf('few')).toBeLessThan(views / 4);
   });
+
+  it('of one view, however many, do not delay those of another', async () => {
+    const received: string[] = [];
+    const count = 400;
+    for (let i = 0; i <= count; i++) {
+      const keyId = i < count ? 'many' : 'few';
+      const follower = await join({
+        keyId,
+        view: viewOfIndex(keyId === 'many' ? 0 : 1),
+        take(_, { progress }) {
+          follower.progress = progress;
+          received.push(keyId);
+          const untilMs = performance.now() + 1;
+          while (performance.now() < untilMs);
+        },
+      });
+    }
+    await commit(T0 + 600);
+    await eventually('all', () => received.length === count + 1);
+    expect(received.indexOf('few')).toBeLessThan(count / 2);
+  });
 });
