@@ -44,6 +44,8 @@ export const makeFragments = moving(
 );
 export const pickSnapshots = moving(segments.pickSnapshots);
 export const slippageReply = moving(slippages.slippageReply);
+export const findSlippage = copying(slippages.findSlippage);
+export const encodeSlippage = moving(slippages.encodeSlippage);
 export const binSnapshotLines = moving(snapshots.binSnapshotLines);
 export const binSnapshotRows = moving(
   ({ rows, ...options }: snapshots.ChunkOptions & snapshots.RowLines & { rows: unknown[] }) =>

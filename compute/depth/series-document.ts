@@ -11,7 +11,13 @@ import {
   utf8Vector,
 } from '../replay/arrow-columns.js';
 import { compressPage, type ContentEncoding } from '../replay/compress.js';
-import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../replay/query.js';
+import { onlyListed } from '../replay/names.js';
+import {
+  bytesOfGroup,
+  type PageGroup,
+  type ReplayFilter,
+  slotsOfMarkets,
+} from '../replay/query.js';
 import type { PageFormat } from '../replay/page-format.js';
 import { arrow } from '../segment/arrow.js';
 import type { DepthWithin } from './depth-series.js';
@@ -75,6 +81,23 @@ export function sumsOfQuery(
 ): { sums: DepthWithin; groups: PageGroup[] } {
   const { slot, count, groups } = slotsOfMarkets(markets, { ...filter, group: group ?? 'all' });
   return { sums: { kind: 'within', slot, groupCount: count, pct }, groups };
+}
+
+/** The groups with names only where a reply lists them, and the bytes of those names. */
+export function namesOfSeries(
+  groups: readonly PageGroup[],
+  numbers: Float64Array,
+  { groupCount, pct }: DepthWithin,
+): { groups: PageGroup[]; bytes: number } {
+  const perSide = groupCount * pct.length;
+  const hasDepth = new Uint8Array(groupCount);
+  for (let at = 0; at < numbers.length; at += 1 + 2 * perSide) {
+    for (let i = 0; i < 2 * perSide; i++) {
+      if (numbers[at + 1 + i] !== 0) hasDepth[Math.floor((i % perSide) / pct.length)] = 1;
+    }
+  }
+  const listed = onlyListed(groups, (group) => hasDepth[group] === 1);
+  return { groups: listed, bytes: listed.reduce((sum, group) => sum + bytesOfGroup(group), 0) };
 }
 
 /** Encodes and compresses: a task of the pool. */

@@ -1,7 +1,8 @@
 /** The reply about the cost of an order. */
 import { type DocumentForm, encodeDocument, type EncodedDocument } from '../documents.js';
 import type { Chain } from '../market.js';
-import type { PageGroup } from '../replay/query.js';
+import { onlyListed } from '../replay/names.js';
+import { bytesOfGroup, type PageGroup } from '../replay/query.js';
 import {
   type LadderInput,
   type OrderCost,
@@ -75,28 +76,62 @@ function venuesOf({ venueUsd }: OrderCost, groups: readonly PageGroup[]) {
 }
 
 /** Everything from which a reply about a snapshot is made. */
-interface SlippageReplyInput {
-  fields: SlippageRequestFields;
-  input: LadderInput;
+interface SlippageReplyInput extends FindInput {
   groups: readonly PageGroup[];
   form: DocumentForm;
 }
 
+interface FindInput {
+  fields: SlippageRequestFields;
+  input: LadderInput;
+}
+
 /** The encoded reply: a task of the pool. */
-export function slippageReply({
-  fields,
-  input,
-  groups,
-  form,
-}: SlippageReplyInput): EncodedDocument {
+export function slippageReply({ groups, form, ...find }: SlippageReplyInput): EncodedDocument {
+  const { fields, input } = find;
   const { t, priceUsd } = input.cells;
-  const document = slippageDocument(fields, {
-    t,
-    priceUsd,
-    groups,
-    found: slippage(orderLadder(input), fields),
+  return encodeSlippage({
+    fields,
+    form,
+    answer: { t, priceUsd, groups, found: findSlippage(find) },
   });
-  const { plain, body } = encodeDocument(document, form);
+}
+
+/** The first half of slippageReply(), which needs no names. */
+export function findSlippage({ fields, input }: FindInput): Slippage {
+  return slippage(orderLadder(input), fields);
+}
+
+/** The second half of slippageReply(). */
+export function encodeSlippage({
+  fields,
+  answer,
+  form,
+}: {
+  fields: SlippageRequestFields;
+  answer: SlippageAnswer;
+  form: DocumentForm;
+}): EncodedDocument {
+  const { plain, body } = encodeDocument(slippageDocument(fields, answer), form);
   // The encoded body shares its memory with other bytes.
   return { plain, body: new Uint8Array(body) };
+}
+
+/** Bytes of an item of `venues` besides its names, at least. */
+const VENUE_BYTES = 48;
+
+/** Which names the reply lists, and the least bytes of all of its `venues`. */
+export function namesOfSlippage(
+  { costs }: Slippage,
+  groups: readonly PageGroup[],
+): { groups: PageGroup[]; bytes: number } {
+  const times = new Uint8Array(groups.length);
+  for (const { venueUsd } of costs) {
+    for (let venue = 0; venue < times.length; venue++) if (venueUsd[venue] > 0) times[venue]++;
+  }
+  let bytes = 0;
+  times.forEach((count, venue) => {
+    if (count > 0) bytes += count * (bytesOfGroup(groups[venue]) + VENUE_BYTES);
+  });
+  return { groups: onlyListed(groups, (venue) => times[venue] > 0), bytes };
 }

@@ -26,8 +26,13 @@ export interface OrderLadder extends LadderSide {
   /** Price of the snapshot, USD. */
   priceUsd: number;
   venueCount: number;
-  /** Cents by bin and venue: the nth bin with an amount, as an order takes them, begins at `n * venueCount`. */
-  venueCents: Float64Array;
+  /**
+   * The parts of the venues in each bin with an amount, as an order takes them: those of the nth are
+   * `partsFrom[n] <= i < partsFrom[n + 1]`.
+   */
+  partsFrom: Uint32Array;
+  partVenue: Uint32Array;
+  partCents: Float64Array;
   /** The sum of all bins. */
   totalCents: number;
 }
@@ -86,7 +91,7 @@ const placeOf = new Int32Array(BIN_COUNT);
 
 export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): OrderLadder {
   const { market, bin, priceUsd } = cells;
-  const amounts = side === 'sell' ? cells.supportCents : cells.resistanceCents;
+  const amounts = amountsOf(cells, side);
   sums.fill(0);
   let totalCents = 0;
   for (let i = 0; i < bin.length; i++) {
@@ -102,15 +107,48 @@ export function orderLadder({ cells, side, venueOf, venueCount }: LadderInput): 
     first = Math.min(first, index);
     last = Math.max(last, index);
   }
-  const venueCents = new Float64Array(bins * venueCount);
-  for (let i = 0; i < bin.length; i++) {
-    const venue = venueOf[market[i]];
-    if (venue < 0 || amounts[i] === 0) continue;
-    venueCents[placeOf[bin[i] - MIN_BIN] * venueCount + venue] += amounts[i];
-  }
   const firstBin = first + MIN_BIN;
   const cents = sums.slice(first, last + 1);
-  return { side, firstBin, cents, priceUsd, venueCount, venueCents, totalCents };
+  const parts = partsOfVenues({ cells, side, venueOf, venueCount }, bins);
+  return { side, firstBin, cents, priceUsd, venueCount, ...parts, totalCents };
+}
+
+const amountsOf = ({ supportCents, resistanceCents }: SnapshotCells, side: OrderSide) =>
+  side === 'sell' ? supportCents : resistanceCents;
+
+/** The cells of each bin, summed by venue. Most of tens of thousands of venues have none in most bins. */
+function partsOfVenues(
+  { cells, side, venueOf, venueCount }: LadderInput,
+  bins: number,
+): Pick<OrderLadder, 'partsFrom' | 'partVenue' | 'partCents'> {
+  const { market, bin } = cells;
+  const amounts = amountsOf(cells, side);
+  const cellsFrom = new Uint32Array(bins + 1);
+  const counts = (i: number): boolean => venueOf[market[i]] >= 0 && amounts[i] !== 0;
+  for (let i = 0; i < bin.length; i++) if (counts(i)) cellsFrom[placeOf[bin[i] - MIN_BIN] + 1]++;
+  for (let place = 0; place < bins; place++) cellsFrom[place + 1] += cellsFrom[place];
+  const next = cellsFrom.slice();
+  const byBin = new Uint32Array(cellsFrom[bins]);
+  for (let i = 0; i < bin.length; i++) if (counts(i)) byBin[next[placeOf[bin[i] - MIN_BIN]]++] = i;
+  const partsFrom = new Uint32Array(bins + 1);
+  const partVenue = new Uint32Array(byBin.length);
+  const partCents = new Float64Array(byBin.length);
+  /** By venue: its last part. */
+  const lastPart = new Int32Array(venueCount).fill(-1);
+  let parts = 0;
+  for (let place = 0; place < bins; place++) {
+    partsFrom[place] = parts;
+    for (let i = cellsFrom[place]; i < cellsFrom[place + 1]; i++) {
+      const venue = venueOf[market[byBin[i]]];
+      if (lastPart[venue] < partsFrom[place]) {
+        lastPart[venue] = parts;
+        partVenue[parts++] = venue;
+      }
+      partCents[lastPart[venue]] += amounts[byBin[i]];
+    }
+  }
+  partsFrom[bins] = parts;
+  return { partsFrom, partVenue: partVenue.slice(0, parts), partCents: partCents.slice(0, parts) };
 }
 
 const signOf = (side: OrderSide): number => (side === 'sell' ? -1 : 1);
@@ -159,7 +197,7 @@ function walk(
 
 /** What an order of `usd` gets. */
 export function orderCost(ladder: OrderLadder, usd: number): OrderCost {
-  const { side, priceUsd, venueCount, venueCents, totalCents } = ladder;
+  const { side, priceUsd, venueCount, partsFrom, partVenue, partCents, totalCents } = ladder;
   const wanted = centsOf(usd);
   const filled = wanted <= totalCents;
   const venueUsd = new Float64Array(venueCount);
@@ -171,8 +209,8 @@ export function orderCost(ladder: OrderLadder, usd: number): OrderCost {
     ladder,
     { cents: wanted, distance: Infinity },
     (near, far, taken, share) => {
-      for (let venue = 0; venue < venueCount; venue++) {
-        venueUsd[venue] += (share * venueCents[place * venueCount + venue]) / 100;
+      for (let i = partsFrom[place]; i < partsFrom[place + 1]; i++) {
+        venueUsd[partVenue[i]] += (share * partCents[i]) / 100;
       }
       const atNear = taken * Math.exp(-rate * near);
       tokens += atNear * meanDecay(rate * share * (far - near));

@@ -92,6 +92,12 @@ export function namesOfPage(
 
 const UNLISTED: PageGroup = { key: '', label: '', type: 'onchain_pool' };
 
+/** Groups with names only where a reply lists them. @param isListed by index */
+export const onlyListed = (
+  groups: readonly PageGroup[],
+  isListed: (index: number) => boolean,
+): PageGroup[] => groups.map((group, index) => (isListed(index) ? group : UNLISTED));
+
 /** The first markets that the filter keeps. */
 function firstKept(
   markets: readonly Market[],

@@ -119,8 +119,9 @@ export interface MarketKinds {
   venue: Uint16Array;
 }
 
-/** Bytes of a venue's key and label. */
-const bytesOfVenue = ({ key, label }: PageGroup): number => key.length + Buffer.byteLength(label);
+/** Bytes of a group's key and label. */
+export const bytesOfGroup = ({ key, label }: PageGroup): number =>
+  key.length + Buffer.byteLength(label);
 
 const bytesOfMarket = ({ source, address, pair }: Market): number =>
   Buffer.byteLength(source) + Buffer.byteLength(address ?? '') + Buffer.byteLength(pair ?? '');
@@ -165,7 +166,7 @@ export class MarketFacts implements MarketKinds {
     if (index === undefined) {
       const venue = { key, label: source, type };
       index = this.venues.push(venue) - 1;
-      this.venueBytes.push(bytesOfVenue(venue));
+      this.venueBytes.push(bytesOfGroup(venue));
       this.venueOfKey.set(key, index);
     }
     return index;

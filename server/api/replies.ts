@@ -158,6 +158,9 @@ export class CachedReply<T = unknown> {
   ) {}
 }
 
+/** For a client that has disconnected. */
+export const NOTHING: EncodedDocument = { plain: true, body: new Uint8Array(0) };
+
 /** A reply that is made and encoded outside the event loop or in turns. */
 export class RemoteReply {
   /** @param memory null: it is not cached */

@@ -13,7 +13,7 @@ import { factsOfMarkets } from '../../compute/replay/query.js';
 import type { StoredHistory, TokenRecord } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { encodeInTurns, RemoteReply } from '../api/replies.js';
+import { encodeInTurns, NOTHING, RemoteReply } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -127,9 +127,6 @@ export function coverageHandler(services: Services): Handler<typeof getCoverage>
     });
   };
 }
-
-/** For a client that has disconnected. */
-const NOTHING: EncodedDocument = { plain: true, body: new Uint8Array(0) };
 
 type CoveredMarkets = StoredHistory['markets'];
 

@@ -1,6 +1,7 @@
 /** GET /depth-series/:address: depth within percents of the price over time. */
 import Type from '../api/type.js';
 import {
+  namesOfSeries,
   SERIES_GROUPS,
   type SeriesEnvelope,
   type SeriesQuery,
@@ -281,10 +282,12 @@ function renderSeries(
     const { format, encoding } = representation;
     const snapshotT = snapshots.map((snapshot) => snapshot.t);
     const { groupCount } = sums;
+    const named = namesOfSeries(groups, numbers, sums);
+    exchange.checkNames(named.bytes);
     const points = { t, snapshotT, numbers, score };
     const { body } = await run(
       'encodeSeries',
-      { ...points, groups, groupCount, query, envelope, nextFrom, format, encoding },
+      { ...points, groups: named.groups, groupCount, query, envelope, nextFrom, format, encoding },
       [numbers.buffer],
     );
     return fullReply(job, tag, { body, nextFrom });

@@ -9,15 +9,18 @@ import {
   slippage,
 } from '../../compute/depth/slippage.js';
 import {
+  namesOfSlippage,
   type SlippageRequestFields,
   slippageDocument,
 } from '../../compute/depth/slippage-document.js';
+import type { EncodedDocument } from '../../compute/documents.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
+import type { RunTask } from '../../compute/pool.js';
 import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
 import type { TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { addDataTime, RemoteReply, type ReplyMemory } from '../api/replies.js';
+import { addDataTime, NOTHING, RemoteReply, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -29,6 +32,7 @@ import {
   word,
 } from '../api/schemas.js';
 import { whenReady } from '../board.js';
+import { learnMarkets } from '../replay/page-plan.js';
 import { unlessBusy } from '../http/errors.js';
 import {
   atParameter,
@@ -46,6 +50,8 @@ const MAX_AMOUNTS = 20;
 /** The pool computes a reply with more cells, or with more venues times amounts. */
 const MAX_CELLS_ON_LOOP = 2000;
 const MAX_PARTS_ON_LOOP = 100;
+/** The names of more markets are counted before they go to the pool, and their replies are not cached. */
+const MAX_CACHED_MARKETS = 1000;
 
 const side = word(ORDER_SIDES, {
   description: '`sell` takes support, `buy` takes resistance.',
@@ -195,14 +201,18 @@ function depthOf(
 
 function reply(
   { pool, kept }: Services,
-  { exchange, key }: SlippageCall,
+  call: SlippageCall,
   { fields, filter }: SlippageRequest,
   held: HeldToken | null,
 ): SlippageReply {
+  const { exchange, key } = call;
   const newest = held?.newest ?? null;
   if (held === null || newest === null) return slippageDocument(fields, null);
   const { ref, cells } = newest;
   addDataTime(exchange, cells.t);
+  if (held.markets.length > MAX_CACHED_MARKETS) {
+    return wideReply(pool, call, fields, [held.markets, newest, fields.side, filter]);
+  }
   const small = smallLadder(kept, held.markets, newest, fields.side, filter);
   if (small !== null && fields.usd.length * small.groups.length <= MAX_PARTS_ON_LOOP) {
     const { t, priceUsd } = cells;
@@ -217,6 +227,29 @@ function reply(
     return unlessBusy(
       pool.schedule('page', key.id, (run) => run('slippageReply', { fields, input, groups, form })),
     );
+  });
+}
+
+/** The reply for a token with many markets, whose names may be too long for any reply. */
+function wideReply(
+  pool: Services['pool'],
+  { exchange, key }: SlippageCall,
+  fields: SlippageRequestFields,
+  chosen: Parameters<typeof ladderInput>,
+): RemoteReply {
+  const [markets, { cells }] = chosen;
+  return new RemoteReply(null, '', async (form) => {
+    const render = async (run: RunTask): Promise<EncodedDocument> => {
+      await learnMarkets(markets);
+      const { input, groups } = ladderInput(...chosen);
+      const found = await run('findSlippage', { fields, input });
+      const named = namesOfSlippage(found, groups);
+      exchange.checkNames(named.bytes);
+      const { t, priceUsd } = cells;
+      const answer = { t, priceUsd, groups: named.groups, found };
+      return run('encodeSlippage', { fields, answer, form });
+    };
+    return (await unlessBusy(pool.schedule('page', key.id, render, exchange))) ?? NOTHING;
   });
 }
 
@@ -255,6 +288,8 @@ function ladderInput(
   return { input: { cells, side, venueOf: slot, venueCount: count }, groups };
 }
 
-function bytesOfLadder({ groups, ladder: { cents, venueCents } }: VenueLadder): number {
-  return 1024 + 256 * groups.length + 2 * (cents.byteLength + venueCents.byteLength);
+function bytesOfLadder({ groups, ladder }: VenueLadder): number {
+  const { cents, partsFrom, partVenue, partCents } = ladder;
+  const bytes = [cents, partsFrom, partVenue, partCents].reduce((sum, a) => sum + a.byteLength, 0);
+  return 1024 + 256 * groups.length + 2 * bytes;
 }

@@ -15,7 +15,7 @@ import { MARKETS, MINT, NOW_S, startTestService, type TestService } from '../sup
 /** Texts of the greatest length, which hardly compress. */
 const name = (text: string) =>
   createHash('shake256', { outputLength: 150 }).update(text).digest('base64url');
-const NAMED = Array.from({ length: 22_000 }, (_, m): PlainMarket => ({
+const WIDELY_NAMED = Array.from({ length: 30_000 }, (_, m): PlainMarket => ({
   source: name(`source ${m}`),
   exchangeType: 'DEX',
   type: 'onchain_pool',
@@ -23,6 +23,7 @@ const NAMED = Array.from({ length: 22_000 }, (_, m): PlainMarket => ({
   pair: name(`pair ${m}`),
 }));
 
+const NAMED = WIDELY_NAMED.slice(0, 22_000);
 const ALL = [...MARKETS, ...NAMED];
 const cellOf = (market: number) => ({ market, bin: -1, support: 100n, resistance: 50n });
 /** Only the first and the last market have cells: the page lists all between them. */
@@ -31,6 +32,21 @@ const STORE: PlainStore = {
   snapshots: [
     { t: NOW_S - 60, tier: 'raw', price: 1.5, cells: [cellOf(0), cellOf(ALL.length - 1)] },
   ],
+};
+
+/** Every market has a cell: one in the bin next to the price, the others in 200 bins. */
+const WIDE_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const WIDE: PlainStore = {
+  markets: WIDELY_NAMED,
+  snapshots: [NOW_S - 7200, NOW_S - 60].map((t) => ({
+    t,
+    tier: 'raw',
+    price: 2,
+    cells: WIDELY_NAMED.map((_, market) => {
+      const bin = market === 0 ? -1 : -2 - (market % 200);
+      return { market, bin, support: 100n, resistance: 0n };
+    }),
+  })),
 };
 
 /** The same without the markets between them, which filtered pages do not list. */
@@ -44,7 +60,7 @@ describe.each(ENGINES)('Names on engine %s', (engine) => {
 
   beforeAll(async () => {
     service = await startTestService({
-      depth: new MemoryDepth().add('mainchain', MINT, STORE),
+      depth: new MemoryDepth().add('mainchain', MINT, STORE).add('mainchain', WIDE_MINT, WIDE),
       limits: httpLimits(SHARES.replies.leastMib * 2 ** 20),
       engine,
       fragments: true,
@@ -67,7 +83,7 @@ describe.each(ENGINES)('Names on engine %s', (engine) => {
       error: 'Bad Request',
       message: expect.stringMatching(
         new RegExp(
-          '^The names in this reply have 1\\d\\.\\d MiB, and a client of this server gets at most 8\\.0 MiB ' +
+          `^The names in this reply have \\d+\\.\\d MiB, and a client of this server gets at most 8\\.0 MiB ` +
             `at once, compressed or not: ${smaller}`,
         ),
       ) as string,
@@ -133,6 +149,50 @@ describe.each(ENGINES)('Names on engine %s', (engine) => {
       const { status, document } = await ask(`/replay/${MINT}/plan?group=${group}`, 'gzip');
       expect([status, document?.row_count]).toEqual([200, cells]);
     }
+  });
+
+  it('/slippage is refused only if the orders take too many venues', async () => {
+    const one = await ask(`/slippage/${WIDE_MINT}?side=sell&usd=0.5,1`, 'gzip');
+    const [first] = WIDELY_NAMED;
+    const venue = { key: venueKey(first.source), label: first.source, type: first.type };
+    const quotes = [0.5, 1].map((usd): unknown =>
+      expect.objectContaining({ usd, filled: true, venues: [{ ...venue, usd }] }),
+    );
+    expect([one.status, one.document?.fillable_usd, one.document?.quotes]).toEqual([
+      200,
+      WIDELY_NAMED.length,
+      quotes,
+    ]);
+    const amounts = Array.from({ length: 20 }, (_, i) => 29_000 + i).join(',');
+    for (const encoding of ['gzip', 'identity']) {
+      for (const usd of ['30000', amounts]) {
+        const reply = await ask(`/slippage/${WIDE_MINT}?side=sell&usd=${usd}`, encoding);
+        expect(reply).toMatchObject({ status: 400, retryAfter: null });
+        expect(reply.document?.message).toMatch(/at most 8\.0 MiB at once.*: send fewer amounts/);
+      }
+    }
+    // Without names, moves are answered.
+    const moves = await ask(`/slippage/${WIDE_MINT}?side=sell&move_pct=99.9`, 'gzip');
+    expect([moves.status, moves.document?.moves]).toEqual([
+      200,
+      [{ move_pct: 99.9, usd: WIDELY_NAMED.length }],
+    ]);
+  });
+
+  it('/depth-series by venue is refused, and what it says to ask for succeeds', async () => {
+    const path = `/depth-series/${WIDE_MINT}?pct=100`;
+    const [refused, venue, all] = await Promise.all([
+      ask(`${path}&group=venue`, 'gzip'),
+      ask(`${path}&group=venue&venues=${venueKey(WIDELY_NAMED[5].source)}`, 'gzip'),
+      ask(path, 'gzip'),
+    ]);
+    expect(refused).toEqual(tooLarge('leave out `group`'));
+    expect([venue.status, venue.document?.groups]).toEqual([
+      200,
+      [expect.objectContaining({ label: WIDELY_NAMED[5].source })],
+    ]);
+    const { support_usd: supportUsd } = all.document as { support_usd: number[][] };
+    expect([all.status, supportUsd[0].at(-1)]).toEqual([200, WIDELY_NAMED.length]);
   });
 
   it('/coverage is refused too, without a thread', async () => {
