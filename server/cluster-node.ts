@@ -55,7 +55,7 @@ export async function joinCluster(
     },
   });
   closing.push(() => log.close());
-  const known = store.log.settings;
+  const known = store.applied.settings;
   const latest = await withDeadline(
     log.settings(known, store.mark),
     SETTINGS_WITHIN_MS,
@@ -98,7 +98,7 @@ function followSettings({
   given: ServeOptions;
 }): NodeSettings {
   const others = (): readonly string[] => {
-    const inLog = store.log.settings;
+    const inLog = store.applied.settings;
     try {
       // A setting that a later version added must not look like one that somebody changed.
       return differing(serving, sharedSettingsOf(withSharedSettings(given, inLog)));

@@ -199,7 +199,7 @@ export async function startService(
         },
         admin: options.admin,
       },
-      position: () => store.log.position,
+      position: () => store.applied.position,
     });
     closing.push(() => server.close());
     isServing = true;
@@ -300,7 +300,7 @@ function followParts(metrics: Metrics, parts: MeasuredParts): void {
 function alone(store: Store): Checks {
   return {
     following: () => {
-      store.log.refuseOtherChanges();
+      store.applied.refuseOtherChanges();
       store.checkApplied();
       return true;
     },

@@ -26,7 +26,7 @@ import {
   namedError,
 } from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
-import { FollowedLog } from './followed-log.js';
+import { AppliedLog } from './applied-log.js';
 import { HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import type { KeyPlans } from './keys/contract.js';
@@ -82,7 +82,7 @@ export interface StoreParts {
   queue: WaitingTokens;
   events: EventEmitter<StoreEvents>;
   /** What the store has applied of its log. */
-  log: FollowedLog;
+  applied: AppliedLog;
   revisions: Revisions;
   /** Whether this opening created the store. */
   isNew: boolean;
@@ -174,7 +174,7 @@ async function partsOf(
   const parts = { ...shared, commits, housekeeping };
   return {
     ...parts,
-    log: new FollowedLog(parts, meta),
+    applied: new AppliedLog(parts, meta),
     usage: await UsageBook.load(database, failures('writing counts of calls')),
     isNew,
   };

@@ -49,7 +49,7 @@ import type { DiskRoom } from './duckdb/disk-room.js';
 import { putBackWal } from './duckdb/opening.js';
 import { shrinkStep } from './duckdb/shrink.js';
 import { readRows, readRowsOf } from './flat-columns.js';
-import type { FollowedLog } from './followed-log.js';
+import type { AppliedLog } from './applied-log.js';
 import { FileLog, removeLog } from './log/file-log.js';
 import { FileLogWriter } from './log/file-log-writer.js';
 import type { Settings, SettingsChange } from './log/settings.js';
@@ -99,7 +99,7 @@ export class Store implements StoreOperations {
   readonly queue: WaitingTokens;
   readonly events: EventEmitter<StoreEvents>;
   /** What the store has applied of its log. */
-  readonly log: FollowedLog;
+  readonly applied: AppliedLog;
   /** Makes the store's changes; null if they come from a cluster's log. */
   private writer: FileLogWriter | null = null;
 
@@ -113,7 +113,7 @@ export class Store implements StoreOperations {
     this.usage = parts.usage;
     this.queue = parts.queue;
     this.events = parts.events;
-    this.log = parts.log;
+    this.applied = parts.applied;
     this.depth = new DepthReader(database, catalog, directories, parts.revisions);
     this.orders = {
       dca: {
@@ -154,7 +154,7 @@ export class Store implements StoreOperations {
   private async beginLog(): Promise<void> {
     const { parts, directory, options } = this;
     if (this.mark !== null) return this.dropLog();
-    const { ownMark } = this.log;
+    const { ownMark } = this.applied;
     const { log, missed } = await FileLog.open(directory, ownMark);
     if (parts.database.rejectedWal !== null && ownMark !== null && log.isEmpty)
       throw new LogGoneError(directory, parts.database.rejectedWal);
@@ -187,7 +187,7 @@ export class Store implements StoreOperations {
 
   /** What makes changes. @throws InputError if they come from a cluster's log */
   private get ownWriter(): FileLogWriter {
-    this.log.refuseOtherChanges();
+    this.applied.refuseOtherChanges();
     if (this.writer === null) throw new Error('a store that has left its log must be opened again');
     return this.writer;
   }
@@ -292,11 +292,11 @@ export class Store implements StoreOperations {
 
   /** The store's position in its cluster's log; null if it follows none. */
   get mark(): LogMark | null {
-    return this.log.mark;
+    return this.applied.mark;
   }
 
   async changeSettings(changed: Settings): Promise<SettingsChange> {
-    this.log.refuseOtherChanges();
+    this.applied.refuseOtherChanges();
     const names = Object.keys(changed).join(', ');
     return Promise.reject(
       new InputError(
@@ -312,7 +312,7 @@ export class Store implements StoreOperations {
     // The entries of an earlier log must not be applied again, and those of a later one follow only what is in the file.
     await database.checkpoint();
     await removeLog(this.directory);
-    const departure = await this.log.leave(mark);
+    const departure = await this.applied.leave(mark);
     await database.checkpoint();
     await this.beginLog();
     return departure;
@@ -432,7 +432,7 @@ export class Store implements StoreOperations {
   /** Whether this opening created the store and nothing has been stored since. */
   private get isUnused(): boolean {
     const waits = this.writer?.waits === true;
-    return this.parts.isNew && this.log.storedPosition === 0 && !waits;
+    return this.parts.isNew && this.applied.storedPosition === 0 && !waits;
   }
 
   private async endWork(): Promise<void> {

@@ -91,7 +91,7 @@ export class Applier {
   ): Promise<boolean> {
     const mark = await this.markOf(messages[entries.length - 1]);
     try {
-      await this.options.store.log.applyTogether(entries, mark);
+      await this.options.store.applied.applyTogether(entries, mark);
       return true;
     } catch {
       // applyOne() runs into the failure again and handles it.
@@ -116,7 +116,7 @@ export class Applier {
       }
       if (!isRefused(error)) throw error;
       if (store.mark === null) throw new StoppedError(NO_ORIGIN);
-      await store.log.pass(mark);
+      await store.applied.pass(mark);
       if (error instanceof MalformedError) this.options.onMalformed?.(position, error.message);
       publisher.reject(id, error);
     }
@@ -133,7 +133,7 @@ export class Applier {
     if (store.mark === null && entry.kind !== 'origin') {
       throw new StoppedError(NO_ORIGIN);
     }
-    const apply = (): Promise<unknown> => store.log.apply(entry, mark);
+    const apply = (): Promise<unknown> => store.applied.apply(entry, mark);
     if (entry.kind === 'origin') await this.checkOrigin(entry);
     return entry.kind === 'large-bundle' ? this.withLargeBundle(entry, message, apply) : apply();
   }
@@ -143,7 +143,7 @@ export class Applier {
     const { store, name } = this.options;
     const isOurs = entry.node === name && Buffer.compare(entry.pepper, store.keys.secret) === 0;
     if (isOurs) return;
-    if (!store.log.isEmpty) {
+    if (!store.applied.isEmpty) {
       throw new StoppedError(
         `the store holds data that the log does not know: begin with an empty directory, or a backup of node ${entry.node}`,
       );

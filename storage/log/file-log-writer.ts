@@ -133,7 +133,7 @@ export class FileLogWriter extends LogWriter {
 
   /** Removes the entries that the database's file has. Call after a checkpoint. */
   async trim(): Promise<void> {
-    await this.log.trim(this.store.log.storedPosition);
+    await this.log.trim(this.store.applied.storedPosition);
   }
 
   /** Bytes of the log's entries. */
@@ -221,15 +221,15 @@ export class FileLogWriter extends LogWriter {
    * @throws UnappliedError if it has to be applied later; otherwise the error of applying it
    */
   private async applied(entry: FileEntry, isAwaited: boolean): Promise<unknown> {
-    const { log } = this.store;
+    const { applied } = this.store;
     const mark = markAt(entry);
     for (let attempt = 1; ; attempt++) {
       try {
-        if (entry.content === 'void') return log.skip(mark);
+        if (entry.content === 'void') return applied.skip(mark);
         if (entry.content === 'bundle') {
-          return await log.applyBundle(entry.held ?? entry.file, mark);
+          return await applied.applyBundle(entry.held ?? entry.file, mark);
         }
-        return await log.apply(unpackEntry(await contentOf(entry)), mark);
+        return await applied.apply(unpackEntry(await contentOf(entry)), mark);
       } catch (error) {
         const isFinal = isRefused(error) || error instanceof DiskFullError;
         if (!isFinal && attempt < MAX_ATTEMPTS) {
@@ -239,7 +239,7 @@ export class FileLogWriter extends LogWriter {
         if (isAwaited && (await this.isWithdrawn(entry))) throw error;
         if (!isRefused(error)) throw new UnappliedError(error);
         // It changes nothing, however often it is applied.
-        log.skip(mark);
+        applied.skip(mark);
         throw error;
       }
     }
@@ -287,7 +287,7 @@ export class FileLogWriter extends LogWriter {
       if (this.whyWaiting === null) return;
       // Each attempt on a full disk would open the database again.
       await this.store.room.checkCommits();
-      for (const entry of await this.log.after(this.store.log.ownMark)) {
+      for (const entry of await this.log.after(this.store.applied.ownMark)) {
         await this.appliedLate(entry);
       }
       this.whyWaiting = null;

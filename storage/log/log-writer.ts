@@ -5,7 +5,7 @@ import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../c
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
 import type { DiskRoom } from '../duckdb/disk-room.js';
-import type { FollowedLog } from '../followed-log.js';
+import type { AppliedLog } from '../applied-log.js';
 import type { KeyRing } from '../keys/key-ring.js';
 import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
 
@@ -13,7 +13,7 @@ import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
 export interface LoggedStore {
   readonly directory: string;
   readonly keys: KeyRing;
-  readonly log: FollowedLog;
+  readonly applied: AppliedLog;
   readonly room: DiskRoom;
   dueStep(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<RetentionStep | null>;
 }

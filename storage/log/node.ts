@@ -124,7 +124,7 @@ export class LogNode {
       position: this.position,
       lagS: Number.isFinite(this.lagMs) ? this.lagMs / 1000 : null,
       stopped: this.stoppedBy,
-      settings: store.log.settings,
+      settings: store.applied.settings,
       otherSettings: options.settings?.others ?? [],
       clockS: this.nowS(),
     }));
@@ -292,13 +292,13 @@ export class LogNode {
     let left = messages.filter(({ position }) => position > this.position);
     while (left.length > 0) {
       this.setApplying(left[0]);
-      const before = store.log.settings;
+      const before = store.applied.settings;
       try {
         left = left.slice(await this.applier.apply(left));
       } finally {
         this.setApplying(null);
       }
-      if (store.log.settings !== before) settings?.onChanged();
+      if (store.applied.settings !== before) settings?.onChanged();
       if (signal.aborted) return false;
     }
     return true;

@@ -81,7 +81,7 @@ export class Publisher extends LogWriter {
   /** Publishes the log's first entry, with the cluster's first settings, unless another node already has. */
   async publishOrigin(node: string, settings: Settings): Promise<void> {
     const { log, store } = this.options;
-    const hasData = !store.log.isEmpty;
+    const hasData = !store.applied.isEmpty;
     const entry: Entry = { kind: 'origin', node, pepper: store.keys.secret, hasData, settings };
     try {
       await log.publish('origin', packEntry(entry), `origin of ${node}`, { after: 0 });
@@ -118,7 +118,7 @@ export class Publisher extends LogWriter {
 
   async changeSettings(settings: Settings): Promise<SettingsChange> {
     await this.ready();
-    const before = this.store.log.settings;
+    const before = this.store.applied.settings;
     const isNew = Object.entries(settings).some(([name, value]) => !isSame(value, before[name]));
     if (!isNew) return { position: null, before };
     return (await this.submit<SettingsChange>('settings', {

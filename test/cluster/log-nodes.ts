@@ -74,7 +74,7 @@ export class Node {
     const settings: NodeSettings | undefined = own && {
       own,
       get others() {
-        return differing(own, store.log.settings);
+        return differing(own, store.applied.settings);
       },
       onChanged: () => made.changes++,
     };

@@ -432,10 +432,10 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const first = { plans: { a: 1, b: 2 }, stale: 3 };
     const a = await open('a', of1, first);
     await a.reached(1);
-    expect(a.store.log.settings).toEqual(first);
+    expect(a.store.applied.settings).toEqual(first);
     const b = await open('b', of2, { plans: 2, stale: 3 });
     await b.reached(1);
-    expect(b.store.log.settings).toEqual(first);
+    expect(b.store.applied.settings).toEqual(first);
     const others = async () =>
       (await clusterStatus(a.log)).nodes.map(({ node, otherSettings }) => [node, otherSettings]);
     await becomes(others, [
@@ -445,7 +445,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     const second = { plans: 2, stale: 3 };
     expect(await b.commands.changeSettings({ plans: 2 })).toEqual({ position: 2, before: first });
     await a.reached(2);
-    for (const { store } of [a, b]) expect(store.log.settings).toEqual(second);
+    for (const { store } of [a, b]) expect(store.applied.settings).toEqual(second);
     await becomes(others, [
       ['a', ['plans']],
       ['b', []],
@@ -472,7 +472,7 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     ]);
     for (const node of [a, b]) {
       await node.reached(3);
-      expect(node.store.log.settings).toEqual({ plans: 2, stale: 2 });
+      expect(node.store.applied.settings).toEqual({ plans: 2, stale: 2 });
     }
     const { mark } = b.store;
     await close(b);
@@ -488,17 +488,17 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     expect(await a.log.settings({ plans: 0 }, foreign)).toEqual({ plans: 0 });
     const back = await open('b', of2, { plans: 1, stale: 1 });
     await back.reached(6);
-    expect(back.store.log.settings).toEqual(latest);
+    expect(back.store.applied.settings).toEqual(latest);
     await close(back);
     const left = await openStore(of2.path);
     expect(await left.leaveLog()).toEqual({ position: 6, settings: latest });
-    expect(left.log.settings).toEqual({});
+    expect(left.applied.settings).toEqual({});
     await expect(left.changeSettings(latest)).rejects.toThrow(
       /belongs to no cluster: change plans, stale, later in its configuration$/,
     );
     await left.close();
     const reopened = await openStore(of2.path);
-    expect(reopened.log.settings).toEqual({});
+    expect(reopened.applied.settings).toEqual({});
     await reopened.close();
   });
 

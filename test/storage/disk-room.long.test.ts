@@ -150,7 +150,7 @@ describe.runIf(hasSmallDisks)('On a disk with little room', () => {
     const store = await openStore(data, { onWaiting: (why) => waiting.push(why) });
     opened.push(store);
     disk.resize(64);
-    await eventually('it is applied', () => store.log.position === 1);
+    await eventually('it is applied', () => store.applied.position === 1);
     if (waiting.length > 0)
       expect(waiting).toEqual([expect.stringContaining('disk is full'), null]);
     expect(await storedSnapshots(store, tokenOf(store))).toHaveLength(1);

@@ -76,7 +76,7 @@ describe('A change', () => {
     disk.sync = () => Promise.resolve();
     await commitRows(held.store, [snapshot(300)]);
     await held.reopen();
-    expect([await times(), held.store.log.position]).toEqual([[100, 300], 2]);
+    expect([await times(), held.store.applied.position]).toEqual([[100, 300], 2]);
   });
 
   it('that is refused leaves the log as it was', async () => {
@@ -92,7 +92,7 @@ describe('A change', () => {
 
   it('that cannot be applied after three attempts is withdrawn', async () => {
     const failure = new StoreUnavailableError('the database is out of memory');
-    const apply = vi.spyOn(held.store.log, 'applyBundle').mockRejectedValue(failure);
+    const apply = vi.spyOn(held.store.applied, 'applyBundle').mockRejectedValue(failure);
     await expect(commitRows(held.store, [snapshot(200)])).rejects.toThrow('out of memory');
     expect(apply).toHaveBeenCalledTimes(3);
     apply.mockRestore();
@@ -103,7 +103,7 @@ describe('A change', () => {
   });
 
   it('between others that cannot be applied leaves its place', async () => {
-    const apply = vi.spyOn(held.store.log, 'applyBundle');
+    const apply = vi.spyOn(held.store.applied, 'applyBundle');
     apply.mockRejectedValueOnce(new DiskFullError('a file'));
     const results = await Promise.allSettled([
       commitRows(held.store, [snapshot(200)]),
@@ -124,7 +124,7 @@ describe('A change', () => {
   it('that can be neither applied nor withdrawn is pending, and comes before any other', async () => {
     const waiting: (string | null)[] = [];
     await held.reopen({ onWaiting: (why) => waiting.push(why) });
-    const apply = vi.spyOn(held.store.log, 'applyBundle');
+    const apply = vi.spyOn(held.store.applied, 'applyBundle');
     apply.mockRejectedValue(new DiskFullError('a file'));
     const withdraw = vi.spyOn(FileLog.prototype, 'withdraw').mockRejectedValue(new Error('full'));
     const pending = commitRows(held.store, [snapshot(200)]);
@@ -139,7 +139,7 @@ describe('A change', () => {
     expect(waiting).toEqual([expect.stringContaining('a file cannot grow')]);
     withdraw.mockRestore();
     apply.mockRestore();
-    await eventually('it is applied', () => held.store.log.position === 2);
+    await eventually('it is applied', () => held.store.applied.position === 2);
     await commitRows(held.store, [snapshot(300)]);
     expect([await times(), waiting.at(-1)]).toEqual([[100, 200, 300], null]);
   });
@@ -147,7 +147,9 @@ describe('A change', () => {
   it('that is pending when the command that made its store ends is applied by the next', async () => {
     const fresh = new DataDirectory();
     const made = await openStore(fresh.path);
-    const apply = vi.spyOn(made.log, 'applyBundle').mockRejectedValue(new DiskFullError('a file'));
+    const apply = vi
+      .spyOn(made.applied, 'applyBundle')
+      .mockRejectedValue(new DiskFullError('a file'));
     const withdraw = vi.spyOn(FileLog.prototype, 'withdraw').mockRejectedValue(new Error('full'));
     await expect(commitRows(made, [snapshot(200)])).rejects.toBeInstanceOf(PendingError);
     withdraw.mockRestore();
@@ -159,7 +161,7 @@ describe('A change', () => {
   });
 
   it('of a process that lost the store is not overwritten: its entry is applied', async () => {
-    const { log } = await FileLog.open(held.store.directory, held.store.log.ownMark);
+    const { log } = await FileLog.open(held.store.directory, held.store.applied.ownMark);
     const { stored } = held.store.keys.draft({ tier: 'premium' });
     const content = packEntry({ kind: 'key', stored, isNew: true });
     await log.append({ bundle: null, content });

@@ -59,7 +59,7 @@ async function follow(position: number, row: SnapshotRow): Promise<void> {
   const made = await bundleOf(held.store, [row]);
   const bundle = readFileSync(bundleFile(held.store.directory, made.name));
   await made.discard();
-  await held.store.log.apply({ kind: 'bundle', bundle }, mark(position));
+  await held.store.applied.apply({ kind: 'bundle', bundle }, mark(position));
 }
 
 describe('Revisions', () => {
@@ -92,7 +92,7 @@ describe('Revisions', () => {
       `INSERT INTO depth_revisions SELECT n, token_id, committed_at, times, last_t
        FROM depth_revisions, range(2, 100001) AS numbers(n)`,
     );
-    await held.store.log.pass(mark(100_000));
+    await held.store.applied.pass(mark(100_000));
     await held.reopen();
     expect(held.store.depth.position).toBe(100_000);
     expect(reachesBack()).toEqual([true, true, true]);
@@ -108,11 +108,11 @@ describe('Revisions', () => {
     await revise();
     expect(reachesBack()[0]).toBe(false);
     const before = held.store.depth.commitHistory;
-    await held.store.log.pass(mark(6));
+    await held.store.applied.pass(mark(6));
     expect(held.store.depth.commitHistory).toBe('log');
     await follow(7, revised());
     await follow(8, snapshot(T));
-    await held.store.log.pass(mark(9));
+    await held.store.applied.pass(mark(9));
     for (const step of ['as applied', 'as stored']) {
       const { commitHistory, position } = held.store.depth;
       const { lastRevision } = await viewed();

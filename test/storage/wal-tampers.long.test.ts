@@ -61,12 +61,12 @@ async function isWhole(directory: string, key: string, expected: number[]): Prom
   expect([store.keys.verify(key), store.keys.count]).toEqual([null, 1]);
   await commitRows(store, [snapshot(900)]);
   expect(await times(store)).toEqual([...expected, 900]);
-  const position = store.log.position;
+  const position = store.applied.position;
   stores.splice(stores.indexOf(store), 1);
   await store.close();
   expect((await checkStore(directory)).damages).toEqual([]);
   const again = await opened(directory);
-  expect([await times(again), again.log.position]).toEqual([[...expected, 900], position]);
+  expect([await times(again), again.applied.position]).toEqual([[...expected, 900], position]);
 }
 
 describe.each(Object.entries(WAL_TAMPERS))('A WAL that is %s', (_, tamper) => {
@@ -98,7 +98,7 @@ describe.each(Object.entries(WAL_TAMPERS))('A WAL that is %s', (_, tamper) => {
 it('A store that joins a cluster keeps its log until its file has all of it', async () => {
   const { directory, store } = await prepared();
   const entryId = 'origin';
-  await store.log.pass({ logId: 'cluster', position: 1, entryId, timeMs: 0, isOwn: false });
+  await store.applied.pass({ logId: 'cluster', position: 1, entryId, timeMs: 0, isOwn: false });
   // The first opening as a node, and a kill.
   const node = await opened(killed(directory));
   expect([node.mark?.logId, existsSync(logOf(node.directory))]).toEqual(['cluster', false]);
@@ -123,7 +123,13 @@ it('A store in no cluster has nothing to leave, and keeps its log', async () => 
 
 it('A store that left its cluster keeps what it commits then', async () => {
   const { store } = await prepared();
-  await store.log.pass({ logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false });
+  await store.applied.pass({
+    logId: 'cluster',
+    position: 7,
+    entryId: 'e',
+    timeMs: 0,
+    isOwn: false,
+  });
   expect(await store.leaveLog()).toMatchObject({ position: 7 });
   const left = await opened(killed(store.directory));
   await commitRows(left, [snapshot(400)]);

@@ -1,4 +1,4 @@
-/** How a store follows a log: its position, the settings that nodes share, and how it applies entries. */
+/** What a store has applied of its log, and how it applies the next entry. */
 import type { EventEmitter } from 'node:events';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, retireAll } from './apply-bundle.js';
@@ -27,7 +27,7 @@ interface LogParts {
   events: EventEmitter<StoreEvents>;
 }
 
-export class FollowedLog {
+export class AppliedLog {
   /** The last entry that the store has applied; null if there is none. */
   private last: LogMark | null;
   /** The mark in the database: an entry that changes nothing leaves none. */
