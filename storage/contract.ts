@@ -154,7 +154,7 @@ export interface RevisedTimes {
   lastT: number | null;
 }
 
-export interface RevisedRequest {
+interface RevisedRequest {
   after: number;
   upTo: number;
   fromS: number;

@@ -5,7 +5,7 @@ import { isoOf } from '../compute/time.js';
 import type { TokenName } from './contract.js';
 
 /** The snapshots of a stored block. */
-export interface BlockSpan extends TokenName {
+interface BlockSpan extends TokenName {
   id: number;
   /** null: snapshots of holders. */
   tier: Tier | null;

@@ -1,3 +1,4 @@
+/** What several callers use one at a time: things that are lent, and a mutex. */
 import { StoreUnavailableError } from './errors.js';
 
 /** Callers that may wait; more are refused. */

@@ -252,7 +252,8 @@ export class DepthCommit {
     const ids = idsOf(refs);
     await this.stage.segments.settle(ids);
     return readAllBlocks(this.stage.tx, ids).catch(async (error: unknown) => {
-      throw await damagedSegments(error, this.database, row, refs);
+      const stored = refs.filter(({ segmentId }) => !this.stage.hasMade(segmentId));
+      throw await damagedSegments(error, this.database, row, stored);
     });
   }
 }

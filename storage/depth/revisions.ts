@@ -121,8 +121,10 @@ export class Revisions {
       }
     }
     if (rows.length > 0) await stage.tx.append('depth_revisions', rows.splice(0));
-    const forgotten = await this.forget(stage.tx, mark.logId, nowS, revised.length > 0);
+    const isDue = revised.length > 0 && nowS - this.forgotAtS >= FORGET_EVERY_S;
+    const forgotten = isDue ? await this.forget(stage.tx, mark.logId, nowS) : null;
     stage.onVisible(() => {
+      if (isDue) this.forgotAtS = nowS;
       this.switchTo(mark);
       for (const tokenId of revised) this.byToken.set(tokenId, position);
       this.position = position;
@@ -174,15 +176,12 @@ export class Revisions {
     this.position = 0;
   }
 
-  /** Forgets old revisions if that is due. @returns the new floor, and the last one of each token; null: none was */
+  /** Forgets old revisions. @returns the new floor, and the last one of each token; null: none was */
   private async forget(
     tx: Statements,
     logId: string,
     nowS: number,
-    isDue: boolean,
   ): Promise<{ floor: number; byToken: [number, number][] } | null> {
-    if (!isDue || nowS - this.forgotAtS < FORGET_EVERY_S) return null;
-    this.forgotAtS = nowS;
     const oldS = nowS - KEPT_S;
     const [[floor]] = await tx.rows(
       `SELECT max(position) FROM (

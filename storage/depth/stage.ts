@@ -66,6 +66,7 @@ export class Stage {
   readonly touched: number[] = [];
   private prepared = new LargeMap<number, SizedDirectory>();
   private readonly visibleListeners: (() => void)[] = [];
+  private readonly lastStoredSegment: number;
   private readonly turns = new Turns();
 
   constructor(
@@ -74,6 +75,7 @@ export class Stage {
     readonly tx: Statements,
   ) {
     this.segments = new SegmentWriter(tx);
+    this.lastStoredSegment = directories.lastSegmentId;
   }
 
   /**
@@ -163,6 +165,11 @@ export class Stage {
 
   nextSegmentId(): number {
     return this.directories.nextSegmentId();
+  }
+
+  /** Whether the transaction itself has made a segment: no other connection sees it yet. */
+  hasMade(segmentId: number): boolean {
+    return segmentId > this.lastStoredSegment;
   }
 
   /** Removes deleted segments from the lists. */

@@ -113,7 +113,7 @@ async function refuseLinkedWal(file: string): Promise<void> {
   const wal = walOf(file);
   const found = await lstat(wal).catch(() => null);
   if (found?.isSymbolicLink() !== true) return;
-  throw new InputError(`${wal} is a link: remove it; the log has what the WAL had`);
+  throw new InputError(`${wal} is a link: put the file that it leads to in its place`);
 }
 
 /**

@@ -73,8 +73,10 @@ export class Applier {
     const shared: SharedEntry[] = [];
     if (this.options.store.mark === null) return shared;
     let bytes = 0;
-    for (const { position, id, data } of messages.slice(0, MAX_ENTRIES_AT_ONCE)) {
-      if (position <= this.separateUpTo) break;
+    for (const [i, { position, id, data }] of messages.slice(0, MAX_ENTRIES_AT_ONCE).entries()) {
+      // Parts of a large bundle may lie between: each entry's revisions need its own position.
+      const isNext = position === messages[0].position + i;
+      if (position <= this.separateUpTo || !isNext) break;
       bytes += data.length;
       if (bytes > MAX_ENTRY_BYTES_AT_ONCE || this.options.publisher.awaits(id)) break;
       const entry = await sharedEntry(data);

@@ -132,6 +132,28 @@ describe('A damaged segment', () => {
     await store.close();
   });
 
+  it('is named alone, not what the refused change has made of its neighbour', async () => {
+    const span = (from: number, to: number): SnapshotRow[] =>
+      Array.from({ length: to - from + 1 }, (_, i) => snapshot(from + i));
+    let store = await open();
+    await commitRows(store, span(200, 400));
+    await commitRows(store, span(401, 688));
+    const [, id] = await segmentIds(store);
+    await store.close();
+    await tamper(file, `${damage} WHERE segment_id = ${id}`);
+    store = await open();
+    // Its first segment ends in the healthy one, which is rewritten; the second begins there, and ends in the damaged one.
+    const change = () => commitRows(store, span(1, 576));
+    const refused = await change().then(String, (error: Error) => error);
+    expect(String(refused)).toContain(
+      'from 1970-01-01T00:06:41Z to 1970-01-01T00:11:28Z are damaged: ',
+    );
+    expect(await deleteNamed(store, refused as Error)).toBe(288);
+    await change();
+    expect((await all(store)).length).toBe(576);
+    await store.close();
+  });
+
   it('hinders neither changes beside it, nor retention that deletes all of it', async () => {
     let store = await open();
     await commitRows(store, [snapshot(10)]);

@@ -92,7 +92,7 @@ describe('A start deletes nothing but its own files', () => {
       const wal = path.join(data, 'fathom.duckdb.wal');
       symlinkSync(path.join(elsewhere, name), wal);
       const before = digestOf(elsewhere);
-      await expect(startAndStop('0')).rejects.toThrow(`${wal} is a link: remove it`);
+      await expect(startAndStop('0')).rejects.toThrow(`${wal} is a link: put the file`);
       expect(digestOf(elsewhere)).toBe(before);
       unlinkSync(wal);
       await startAndStop('0');
