@@ -12,7 +12,7 @@ export interface MessageInput extends Omit<CellInput, 'runs'> {
   format: MessageFormat;
 }
 
-export interface RenderedSnapshots {
+interface RenderedSnapshots {
   /** A document whose only field is `snapshots`. It owns its whole ArrayBuffer, so it can be transferred. */
   body: Uint8Array<ArrayBuffer>;
   /** The slots that have cells, ascending: the indexes of the cells refer to this list. Empty with group=all. */

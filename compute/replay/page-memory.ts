@@ -86,7 +86,7 @@ export let matchesAt = 0;
 export let outAt: readonly number[] = [];
 
 /** The room that a text takes. */
-export interface TextRoom {
+interface TextRoom {
   bytes: number;
   /** Most bytes among which matches are listed at once. */
   longestBytes: number;

@@ -32,6 +32,9 @@ export const MAX_GAPS = 1000;
 
 const tier = word(TIERS, { description: 'Density at which snapshots are kept.' });
 /** Schema of a gap, also in a replay plan. */
+/** A list of more markets is encoded in turns. */
+const MAX_ENCODED_AT_ONCE = 1000;
+
 export const historyGap = document('HistoryGap', {
   tier,
   from: epochSeconds('Time of the snapshot before the gap'),
@@ -107,7 +110,8 @@ export function coverageHandler(services: Services): Handler<typeof getCoverage>
     };
     const known = source === null ? [] : depth.markets(source.tokenId);
     await learnMarkets(known);
-    if (source === null || !hasLongNames(known)) {
+    const isShort = known.length <= MAX_ENCODED_AT_ONCE && !hasLongNames(known);
+    if (source === null || isShort) {
       const { markets, ...fields } = await coverageOf(services, source);
       return { ...named, ...fields, markets: markets.map(coveredMarket) };
     }

@@ -72,7 +72,11 @@ export class ConnectionLimit {
   private count(): void {
     const beganMs = performance.now();
     if (this.lingering === 0 || beganMs < this.nextCountMs) return;
-    this.lingering = Math.max(0, usedDescriptors() - this.others - this.open);
+    try {
+      this.lingering = Math.max(0, usedDescriptors() - this.others - this.open);
+    } catch {
+      // Counting takes a descriptor, too: without one, those that linger still count.
+    }
     this.nextCountMs = beganMs + COUNT_PARTS * (performance.now() - beganMs);
     this.endShortage();
   }

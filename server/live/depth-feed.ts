@@ -13,7 +13,7 @@ import { StoreUnavailableError } from '../../storage/errors.js';
 import { SharedWork } from '../../storage/shared-work.js';
 import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
-import { locate, startOfPlan } from '../replay/page-plan.js';
+import { learnMarkets, locate, startOfPlan } from '../replay/page-plan.js';
 import type { SegmentBlocks } from '../replay/segment-blocks.js';
 import type { Progress } from './cursor.js';
 import { nextStep, type Step, type UpdateStep } from './depth-steps.js';
@@ -185,6 +185,7 @@ export class DepthFeed {
     const { blocks, pool } = this.options;
     const { segmentIds, selection } = locate(plan, length);
     const { markets } = plan;
+    await learnMarkets(markets);
     const { slot, count, groups } = slotsOfMarkets(markets, query);
     const { group, band } = query;
     const inputOf = (segments: Uint8Array[]): MessageInput => ({

@@ -1,14 +1,14 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
-import { venueKey } from '../../compute/market.js';
-import { venuesNotFound } from '../../compute/replay/query.js';
+import { factsOfMarkets, venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { invalidParameter } from '../api/errors.js';
 import { Turns } from '../../storage/turns.js';
 import { sourceOf } from '../depth/shown-token.js';
 import { ApiError, replayBusy } from '../http/errors.js';
+import { learnMarkets } from '../replay/page-plan.js';
 import type { Cohorts, Follower, Message } from './cohorts.js';
 import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
@@ -68,7 +68,9 @@ export class DepthSubscription
     const { source } = this;
     const { chain, address } = source ?? token;
     const markets = source === null ? [] : depth.markets(source.tokenId);
-    const missing = venuesNotFound(view.query, markets, (market) => venueKey(market.source));
+    await learnMarkets(markets);
+    const { venues } = factsOfMarkets(markets);
+    const missing = venuesNotFound(view.query, venues, ({ key }) => key);
     this.sendFields('subscribed', {
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),

@@ -6,7 +6,7 @@ import { encodeLongLists } from '../long-lists.js';
 import type { LiveFormat } from './protocol.js';
 
 /** What the slots of a token's markets stand for. */
-export interface SlotNames {
+interface SlotNames {
   group: ReplayGroup;
   /** The slot of each market; -1: it is left out. */
   slot: Int32Array;

@@ -220,14 +220,16 @@ function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob):
 
 /** The reply with a kept page; null if none is kept, or if the client names another tag, which may be good as well. */
 async function keptReply(
-  { depth, keptPages }: Services,
+  { depth, keptPages, inPreparation }: Services,
   job: PageJob,
 ): Promise<PreparedReply | null> {
   const key = keyOfPage(depth, job);
   const page = key === null ? undefined : (keptPages.get(key) as KeptPage | undefined);
   if (page === undefined) return null;
   if (job.exchange.header('if-none-match') !== '') return notModified(job, page.tag);
-  return { ...(await fullReply(job, page.tag, page)), isShared: true };
+  // A digest that the client wants takes a copy of the page.
+  const full = await prepared(inPreparation, () => fullReply(job, page.tag, page));
+  return { ...full, isShared: true };
 }
 
 /** Plans the page, and replies at once if that needs no thread: 304, fragments, HEAD. */

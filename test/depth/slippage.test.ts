@@ -134,7 +134,10 @@ describe('a move', () => {
         const { endPriceUsd } = orderCost(ladder, Math.min(usd, ladder.totalCents / 100));
         const reached = Math.abs((endPriceUsd as number) / PRICE - 1) * 100;
         // An order stops at a gap in the ladder, before the price has moved as far.
-        expectAtMost(reached, pct);
+        // The last digit of the sum may be more of the smallest bin.
+        const least = Math.min(...ladder.cents.filter((cents) => cents > 0));
+        const shareError = (8 * Number.EPSILON * ladder.totalCents) / least;
+        expectAtMost(reached, pct + shareError * (100 + reached));
         const back = costOfMove(ladder, Math.max(reached * (1 + 1e-12), Number.MIN_VALUE));
         expectNear(back, usd, 1e-6);
         const sign = of === 'sell' ? -1 : 1;

@@ -15,7 +15,7 @@ import { arrowWriter } from '../../dist/server/download/arrow-file.js';
 import { takeLock } from '../../dist/server/download/lock.js';
 import { parquetWriter } from '../../dist/server/download/parquet-file.js';
 import { PartFile, partPaths } from '../../dist/server/download/part-file.js';
-import { createLog } from '../../dist/server/log.js';
+import { createLogger } from '../../dist/server/logger.js';
 import { rewriteSegments } from '../../dist/compute/segment/rewrite.js';
 import { withReading, withStore } from '../../dist/storage/access.js';
 import { backupStore } from '../../dist/storage/backup.js';
@@ -123,7 +123,7 @@ const options = { rewrite: (input) => Promise.resolve(rewriteSegments(input)), t
 const memory = { memoryLimitMiB: 128, threads: 1 };
 const token = { chain: 'mainchain', address: 'So11111111111111111111111111111111111111112' };
 const logged = { write: () => true, writableLength: 0 };
-const log = createLog({ stream: logged });
+const log = createLogger({ stream: logged });
 
 async function bundleIn(place) {
   const bundle = await BundleWriter.create(place);
