@@ -13,11 +13,12 @@ import { StoreUnavailableError } from '../../storage/errors.js';
 import { SharedWork } from '../../storage/shared-work.js';
 import { Turns } from '../../storage/turns.js';
 import type { Clock } from '../clock.js';
+import { namesTooLarge } from '../http/errors.js';
 import { learnMarkets, locate, startOfPlan } from '../replay/page-plan.js';
 import type { SegmentBlocks } from '../replay/segment-blocks.js';
 import type { Progress } from './cursor.js';
 import { nextStep, type Step, type UpdateStep } from './depth-steps.js';
-import { withColumns } from './message-columns.js';
+import { bytesOfColumns, withColumns } from './message-columns.js';
 import type { LiveFormat } from './protocol.js';
 
 /** The most cells of a message of more than one snapshot: about 0.5 MB of JSON. */
@@ -37,6 +38,9 @@ const MAX_MARKETS_HERE = 4_096;
 const MAX_BLOCK_BYTES_HERE = 16 * 1024;
 /** Wait before another attempt while the pool or the store is busy. */
 const BUSY_MS = 1_000;
+
+/** What to subscribe to instead of a view with too many names. */
+const SMALLER = 'choose venues or types, or `group=all`';
 
 /** Encoded snapshots of a view. */
 interface Rendered {
@@ -58,6 +62,8 @@ interface DepthFeedOptions {
   clock: Clock;
   /** Of messages that are kept for other subscriptions of the view. */
   maxKeptBytes: number;
+  /** Of the names in one message. */
+  maxNameBytes: number;
 }
 
 /** What a subscription shows of each snapshot. */
@@ -142,7 +148,7 @@ export class DepthFeed {
    * Encodes a step, or its first part, for followers of a view.
    * @param keyId of a client that gets it: the pool shares its time among keys
    * @param isHistory whether it waits in the pool's queue of pages
-   * @throws SegmentGoneError | PoolBusyError
+   * @throws SegmentGoneError | PoolBusyError | ApiError if its names are more than one key may leave unread
    */
   async update(step: UpdateStep, view: View, keyId: string, isHistory: boolean): Promise<Update> {
     const { type } = step;
@@ -210,7 +216,11 @@ export class DepthFeed {
       (isShort ? await renderHere() : null) ??
       (await pool.schedule(isHistory ? 'page' : 'board', keyId, render));
     const { snapshotCount, rowCount } = made;
-    const body = await withColumns(format, { group, slot, markets, groups }, made.slots, made.body);
+    const names = { group, slot, markets, groups };
+    const bytes = bytesOfColumns(names, made.slots);
+    const { maxNameBytes } = this.options;
+    if (bytes > maxNameBytes) throw namesTooLarge(bytes, maxNameBytes, SMALLER);
+    const body = await withColumns(format, names, made.slots, made.body);
     return { body, snapshotCount, rowCount };
   }
 }

@@ -76,7 +76,11 @@ export class LiveHub {
     const limits = liveLimits(messageBytes);
     const unread = new UnreadBytes(limits);
     this.connections = new LiveConnections({ ...options, unread });
-    this.depthFeed = new DepthFeed({ ...options, maxKeptBytes: limits.maxKeptBytes });
+    this.depthFeed = new DepthFeed({
+      ...options,
+      maxKeptBytes: limits.maxKeptBytes,
+      maxNameBytes: limits.maxBytesInFlightPerKey,
+    });
     this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
     this.documents = new DocumentFeed(handlers, reading, (error) =>
       logger.error('a live document failed', {}, error),

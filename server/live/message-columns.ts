@@ -1,7 +1,12 @@
 /** The markets and groups that a message of snapshots names: those with cells in it, as `market_idx` and `group_idx` index them. */
 import type { Market } from '../../compute/market.js';
 import { listedMarket } from '../../compute/replay/page.js';
-import type { PageGroup, ReplayGroup } from '../../compute/replay/query.js';
+import {
+  bytesOfGroup,
+  factsOfMarkets,
+  type PageGroup,
+  type ReplayGroup,
+} from '../../compute/replay/query.js';
 import { encodeLongLists } from '../long-lists.js';
 import type { LiveFormat } from './protocol.js';
 
@@ -12,6 +17,20 @@ interface SlotNames {
   slot: Int32Array;
   markets: readonly Market[];
   groups: readonly PageGroup[];
+}
+
+/** Bytes of the names that a message lists. @param slots as of withColumns() */
+export function bytesOfColumns(names: SlotNames, slots: Uint16Array): number {
+  const { group, slot, markets, groups } = names;
+  if (group !== 'market') return slots.reduce((sum, i) => sum + bytesOfGroup(groups[i]), 0);
+  const { marketBytes } = factsOfMarkets(markets);
+  let [bytes, listed] = [0, 0];
+  for (let m = 0; m < slot.length && listed < slots.length; m++) {
+    if (slot[m] !== slots[listed]) continue;
+    bytes += marketBytes[m];
+    listed++;
+  }
+  return bytes;
 }
 
 /**

@@ -42,6 +42,7 @@ describe('Followers of equal progress', () => {
       clock,
       blocks: new SegmentBlocks(depth, 0),
       maxKeptBytes: 2 ** 20,
+      maxNameBytes: Infinity,
     });
     const step: DepthFeed['step'] = async (...request) => {
       const next = await feed.step(...request);

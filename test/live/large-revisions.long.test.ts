@@ -76,6 +76,7 @@ it('what was revised is read once for all followers, and their messages are made
     clock: frozenClock(NOW_S),
     blocks: new SegmentBlocks(depth, 0),
     maxKeptBytes: 2 ** 20,
+    maxNameBytes: Infinity,
   });
   const query = viewOf({ group: 'all', min_pct: -50, max_pct: 50 } as never);
   const view = { query, name: 'all', format: 'json' as const };

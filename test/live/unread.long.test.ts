@@ -134,6 +134,33 @@ describe.each(ENGINES)('Live on engine %s', (engine) => {
     }
   });
 
+  it('ends a subscription whose messages would name more than a key may leave unread', async () => {
+    const own = temporaryDirectory();
+    const key = await newKey(own);
+    const words = ['--as-of', String(NOW_S), '--http-engine', engine, ...LEAST_MEMORY];
+    const wide = await serveHere(own, words);
+    const markets = Array.from({ length: 20_000 }, (_, i): TestMarket => {
+      const name = `${i} ${'ä'.repeat(190)}`;
+      return { source: name, address: name, cells: [[-1, 10, 0]] };
+    });
+    const client = await LiveClient.open(wide.url, key);
+    onTestFinished(() => client.socket.close());
+    await ingestMarkets(own, T0, markets.slice(0, 1));
+    for (const [id, group] of ['market', 'venue', 'all'].map((name) => [name, name])) {
+      client.send({ op: 'subscribe', channel: 'depth', address: MINT, id, group });
+    }
+    await eventually('all subscriptions', () => client.messages.length === 3);
+    await ingestMarkets(own, T0 + 60, markets);
+    const last = (id: string): Message | undefined => client.heard.findLast((m) => m.id === id);
+    for (const id of ['market', 'venue']) {
+      await eventually(`an error of ${id}`, () => last(id)?.type === 'error');
+      expect(last(id)).toMatchObject({ error: 'Bad Request', error_code: 'reply_too_large' });
+      expect(last(id)?.message).toMatch(/at most 5\.0 MiB at once.*: choose venues or types/);
+    }
+    await eventually('the sums', () => last('all')?.type === 'snapshots');
+    expect(last('all')?.snapshots?.[0].support_usd).toEqual([200_000]);
+  });
+
   it('lets little wait for all clients of a key, and serves those of another', async () => {
     const { maxBytesInFlightPerKey } = liveLimits(leastMib * MIB);
     const [deafKey, otherKey] = [await keyOf('deaf'), await keyOf('other')];
