@@ -292,13 +292,18 @@ export class DepthSubscription
     if (this.isEnded) return;
     const { connection, view, onError, onMessage, onFailed } = this.options;
     if (!(error instanceof ApiError)) onError(error);
-    const answer = error instanceof ApiError ? error : isDamage(error) ? damaged() : replayBusy();
     onMessage('error', null);
-    connection.send(encodeError(view.format, this.id, answer));
+    connection.send(encodeError(view.format, this.id, this.answerTo(error)));
     connection.end(this.id);
     onFailed();
   }
+
+  private answerTo(error: unknown): ApiError {
+    if (error instanceof ApiError) return error;
+    if (isDamage(error)) return DAMAGED;
+    return this.options.feed.retryAfterMs(error) === null ? INTERNAL : replayBusy();
+  }
 }
 
-const damaged = (): ApiError =>
-  new ApiError(500, 'damaged_data', 'Stored data of this subscription are damaged');
+const DAMAGED = new ApiError(500, 'damaged_data', 'Stored data of this subscription are damaged');
+const INTERNAL = new ApiError(500, 'internal_error', 'Internal error');

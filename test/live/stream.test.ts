@@ -3,8 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { DamageError } from '../../compute/damage.js';
 import type { EngineName } from '../../server/http/engine.js';
+import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import { fathom, type Service, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import {
@@ -53,6 +55,27 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
       [T0 + 60, 2],
       [T0 + 120, 3],
     ]);
+  });
+
+  it.each([
+    ['internal_error', new Error('a fault')],
+    ['damaged_data', new DamageError('segment 1 is damaged')],
+  ])('ends a subscription with %s, and does not ask to retry', async (code, fault) => {
+    const client = await open(service.url, key);
+    const read = vi.spyOn(SegmentBlocks.prototype, 'read').mockRejectedValue(fault);
+    onTestFinished(() => read.mockRestore());
+    client.send({
+      op: 'subscribe',
+      id: 'a',
+      channel: 'depth',
+      address: MINT,
+      from: T0,
+      max_pct: 7,
+    });
+    expect((await client.next()).type).toBe('subscribed');
+    const error = await client.next();
+    expect(error).toMatchObject({ type: 'error', id: 'a', error_code: code });
+    expect(error).not.toHaveProperty('retry_ms');
   });
 
   it('sends history, then new, revised and deleted snapshots, on one cursor', async () => {
