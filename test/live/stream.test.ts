@@ -57,27 +57,6 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     ]);
   });
 
-  it.each([
-    ['internal_error', new Error('a fault')],
-    ['damaged_data', new DamageError('segment 1 is damaged')],
-  ])('ends a subscription with %s, and does not ask to retry', async (code, fault) => {
-    const client = await open(service.url, key);
-    const read = vi.spyOn(SegmentBlocks.prototype, 'read').mockRejectedValue(fault);
-    onTestFinished(() => read.mockRestore());
-    client.send({
-      op: 'subscribe',
-      id: 'a',
-      channel: 'depth',
-      address: MINT,
-      from: T0,
-      max_pct: 7,
-    });
-    expect((await client.next()).type).toBe('subscribed');
-    const error = await client.next();
-    expect(error).toMatchObject({ type: 'error', id: 'a', error_code: code });
-    expect(error).not.toHaveProperty('retry_ms');
-  });
-
   it('sends history, then new, revised and deleted snapshots, on one cursor', async () => {
     const client = await open(service.url, key);
     const subscribe = { op: 'subscribe', id: 'a', channel: 'depth', address: MINT };
@@ -461,5 +440,26 @@ describe.each<EngineName>(['uws', 'node'])('Live on engine %s', (engine) => {
     const heard = opened.flatMap((client) => client.heard);
     await checkMessages(service.url, heard);
     expect(new Set(heard.map(({ type }) => type)).size).toBeGreaterThan(7);
+  });
+
+  it.each([
+    ['internal_error', new Error('a fault')],
+    ['damaged_data', new DamageError('segment 1 is damaged')],
+  ])('ends a subscription with %s, and does not ask to retry', async (code, fault) => {
+    const client = await open(service.url, key);
+    const read = vi.spyOn(SegmentBlocks.prototype, 'read').mockRejectedValue(fault);
+    onTestFinished(() => read.mockRestore());
+    client.send({
+      op: 'subscribe',
+      id: 'a',
+      channel: 'depth',
+      address: MINT,
+      from: T0,
+      max_pct: 7,
+    });
+    expect((await client.next()).type).toBe('subscribed');
+    const error = await client.next();
+    expect(error).toMatchObject({ type: 'error', id: 'a', error_code: code });
+    expect(error).not.toHaveProperty('retry_ms');
   });
 });
