@@ -103,8 +103,6 @@ export class AppliedLog {
   private applied(entry: Entry, mark: LogMark): Promise<unknown> {
     const { directory, keys } = this.parts;
     switch (entry.kind) {
-      case 'origin':
-        return this.changeSettings(entry.settings, mark);
       case 'bundle':
         return this.committed(entry.bundle, mark);
       case 'large-bundle':
@@ -117,6 +115,7 @@ export class AppliedLog {
         return this.exclusive(() => keys.adoptUpdate(entry.update, mark));
       case 'revocation':
         return this.exclusive(() => keys.adoptRevocation(entry.revocation, mark));
+      case 'origin':
       case 'settings':
         return this.changeSettings(entry.settings, mark);
     }
@@ -171,17 +170,13 @@ export class AppliedLog {
   /** Detaches the store from its log, which has other settings than the node's configuration may have. */
   async leave(mark: LogMark): Promise<Departure> {
     const departure = { position: mark.position, settings: this.settings };
-    let left: () => void = () => undefined;
+    const { revisions } = this.parts;
     await this.write(async (tx) => {
-      const forgotten = await this.parts.revisions.forgetAll(tx, null);
-      left = () => {
-        forgotten();
-        this.parts.revisions.leftLog();
-      };
+      await revisions.forgetAll(tx, null);
       await writeMark(tx, null);
       await writeSettings(tx, null);
     });
-    left();
+    revisions.forgotAll(null);
     this.last = null;
     this.stored = null;
     this.settings = {};
@@ -206,11 +201,9 @@ export class AppliedLog {
 
   /** Forgets the revisions of the log before: positions of another one count anew. */
   private async forgetRevisions(): Promise<void> {
-    let forgotten: () => void = () => undefined;
-    await this.write(async (tx) => {
-      forgotten = await this.parts.revisions.forgetAll(tx, this.stored);
-    });
-    forgotten();
+    const { stored } = this;
+    await this.write((tx) => this.parts.revisions.forgetAll(tx, stored));
+    this.parts.revisions.forgotAll(stored);
   }
 
   private exclusive<T>(body: () => Promise<T>): Promise<T> {

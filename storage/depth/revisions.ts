@@ -141,25 +141,21 @@ export class Revisions {
   }
 
   /**
-   * Forgets all revisions, because the entries to come are of another log.
-   * @param mark the stored one
-   * @returns what to call once `tx` is committed
+   * Forgets all revisions, because the entries to come are of another log. Call forgotAll() once `tx` is committed.
+   * @param mark the stored one; null: the store leaves its log
    */
-  async forgetAll(tx: Statements, mark: LogMark | null): Promise<() => void> {
+  async forgetAll(tx: Statements, mark: LogMark | null): Promise<void> {
     await tx.run('DELETE FROM depth_revisions');
     // The store may still go on with its log: it has forgotten what that has revised.
     if (mark !== null) await writeFloor(tx, mark.logId, mark.position);
-    return () => {
-      for (const [tokenId, position] of this.byToken) this.forgotten.set(tokenId, position);
-      this.byToken.clear();
-      this.spans.clear();
-      if (mark?.logId === this.history) this.floor = mark.position;
-    };
   }
 
-  /** Call once the store has left its log. */
-  leftLog(): void {
-    this.switchTo({ logId: randomUUID(), position: 0, isOwn: true });
+  forgotAll(mark: LogMark | null): void {
+    for (const [tokenId, position] of this.byToken) this.forgotten.set(tokenId, position);
+    this.byToken.clear();
+    this.spans.clear();
+    if (mark === null) this.switchTo({ logId: randomUUID(), position: 0, isOwn: true });
+    else if (mark.logId === this.history) this.floor = mark.position;
   }
 
   private switchTo({
