@@ -12,8 +12,9 @@ import {
   type EncodedDocument,
   serialize,
 } from '../../compute/documents.js';
+import type { ComputePool, RunTask } from '../../compute/pool.js';
 import { whenReady } from '../board.js';
-import { ApiError, type Headers } from '../http/errors.js';
+import { ApiError, type Headers, unlessBusy } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';
 import { encodeLongLists } from '../long-lists.js';
@@ -159,7 +160,7 @@ export class CachedReply<T = unknown> {
 }
 
 /** For a client that has disconnected. */
-export const NOTHING: EncodedDocument = { plain: true, body: new Uint8Array(0) };
+const NOTHING: EncodedDocument = { plain: true, body: new Uint8Array(0) };
 
 /** A reply that is made and encoded outside the event loop or in turns. */
 export class RemoteReply {
@@ -169,6 +170,21 @@ export class RemoteReply {
     readonly key: string,
     readonly encode: (form: DocumentForm) => Promise<EncodedDocument>,
   ) {}
+}
+
+/**
+ * A reply that is made in a place of the pool's pages, as many at a time as those, and is not cached.
+ * @param make may run tasks of the pool; rejects with an ApiError for the client
+ */
+export function replyLikePage(
+  pool: ComputePool,
+  { exchange, key }: { exchange: Exchange; key: { id: string } },
+  make: (form: DocumentForm, run: RunTask) => Promise<EncodedDocument>,
+): RemoteReply {
+  return new RemoteReply(null, '', async (form) => {
+    const made = pool.schedule('page', key.id, (run) => make(form, run), exchange);
+    return (await unlessBusy(made)) ?? NOTHING;
+  });
 }
 
 /** Adds the header with the time of the snapshot that the reply is based on; null: there is none. */

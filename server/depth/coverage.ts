@@ -7,13 +7,12 @@ import {
   newestGaps,
 } from '../../compute/depth/coverage.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
-import type { EncodedDocument } from '../../compute/documents.js';
 import { hasLongNames } from '../../compute/replay/names.js';
 import { factsOfMarkets } from '../../compute/replay/query.js';
 import type { StoredHistory, TokenRecord } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { encodeInTurns, NOTHING, RemoteReply } from '../api/replies.js';
+import { encodeInTurns, replyLikePage } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -23,7 +22,6 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import { unlessBusy } from '../http/errors.js';
 import { learnMarkets } from '../replay/page-plan.js';
 import type { Services } from '../services.js';
 import { resolvedToken, sourceOf } from './shown-token.js';
@@ -100,8 +98,9 @@ type Coverage = Static<(typeof getCoverage)['response']>;
 const NO_HISTORY: StoredHistory = { times: { raw: [], '15m': [], '1h': [] }, markets: [] };
 
 export function coverageHandler(services: Services): Handler<typeof getCoverage> {
-  return async ({ token: { chain, address }, exchange, key }) => {
-    const { depth, pool } = services;
+  return async (call) => {
+    const { chain, address } = call.token;
+    const { depth } = services;
     const { source, leg } = sourceOf(depth, { chain, address });
     const named = {
       token: address,
@@ -116,18 +115,11 @@ export function coverageHandler(services: Services): Handler<typeof getCoverage>
       return { ...named, ...fields, markets: markets.map(coveredMarket) };
     }
     // Those without depth count too: to leave them out, the whole history would have to be read.
-    exchange.checkNames(factsOfMarkets(known).bytes);
-    // As many at a time as pages: each holds its names several times.
-    return new RemoteReply(null, '', async (form) => {
-      const make = async (): Promise<EncodedDocument> => {
-        const { markets, ...fields } = await coverageOf(services, source);
-        return encodeInTurns(
-          { ...named, ...fields },
-          { markets: markets.map(coveredMarket) },
-          form,
-        );
-      };
-      return (await unlessBusy(pool.schedule('page', key.id, make, exchange))) ?? NOTHING;
+    call.exchange.checkNames(factsOfMarkets(known).bytes);
+    // Each holds its names several times.
+    return replyLikePage(services.pool, call, async (form) => {
+      const { markets, ...fields } = await coverageOf(services, source);
+      return encodeInTurns({ ...named, ...fields }, { markets: markets.map(coveredMarket) }, form);
     });
   };
 }

@@ -13,14 +13,12 @@ import {
   type SlippageRequestFields,
   slippageDocument,
 } from '../../compute/depth/slippage-document.js';
-import type { EncodedDocument } from '../../compute/documents.js';
 import { CHAINS, MARKET_TYPES } from '../../compute/market.js';
-import type { RunTask } from '../../compute/pool.js';
 import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../../compute/replay/query.js';
 import type { TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { addDataTime, NOTHING, RemoteReply, type ReplyMemory } from '../api/replies.js';
+import { addDataTime, RemoteReply, replyLikePage, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -233,23 +231,20 @@ function reply(
 /** The reply for a token with many markets, whose names may be too long for any reply. */
 function wideReply(
   pool: Services['pool'],
-  { exchange, key }: SlippageCall,
+  call: SlippageCall,
   fields: SlippageRequestFields,
   chosen: Parameters<typeof ladderInput>,
 ): RemoteReply {
   const [markets, { cells }] = chosen;
-  return new RemoteReply(null, '', async (form) => {
-    const render = async (run: RunTask): Promise<EncodedDocument> => {
-      await learnMarkets(markets);
-      const { input, groups } = ladderInput(...chosen);
-      const found = await run('findSlippage', { fields, input });
-      const named = namesOfSlippage(found, groups);
-      exchange.checkNames(named.bytes);
-      const { t, priceUsd } = cells;
-      const answer = { t, priceUsd, groups: named.groups, found };
-      return run('encodeSlippage', { fields, answer, form });
-    };
-    return (await unlessBusy(pool.schedule('page', key.id, render, exchange))) ?? NOTHING;
+  return replyLikePage(pool, call, async (form, run) => {
+    await learnMarkets(markets);
+    const { input, groups } = ladderInput(...chosen);
+    const found = await run('findSlippage', { fields, input });
+    const named = namesOfSlippage(found, groups);
+    call.exchange.checkNames(named.bytes);
+    const { t, priceUsd } = cells;
+    const answer = { t, priceUsd, groups: named.groups, found };
+    return run('encodeSlippage', { fields, answer, form });
   });
 }
 
