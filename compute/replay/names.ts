@@ -55,16 +55,21 @@ export const listsNames = (query: MarketQuery): boolean =>
 const NO_KINDS: MarketKinds = { type: new Uint8Array(0), venue: new Uint16Array(0) };
 const NO_NAMES: PageNames = { markets: [], groups: [], venues: [] };
 
+/** What counting a page needs of a token's markets. */
+export function countedMarkets(markets: readonly Market[], query: MarketQuery): PageMarkets {
+  const { slot, count } = slotsOfMarkets(markets, query);
+  return { slots: { slot, count }, ...NO_KINDS, names: NO_NAMES };
+}
+
 /** What a page needs of a token's markets, which are in order of first arrival. */
 export function marketsOfPage(markets: readonly Market[], query: MarketQuery): PageMarkets {
+  if (!listsNames(query)) return countedMarkets(markets, query);
   const { slot, count, groups } = slotsOfMarkets(markets, query);
-  const slots = { slot, count };
-  if (!listsNames(query)) return { slots, ...NO_KINDS, names: NO_NAMES };
   const { type, venue, venues } = factsOfMarkets(markets);
   const names = hasLongNames(markets)
     ? null
     : { markets: firstKept(markets, query, slot, markets.length), groups, venues };
-  return { slots, type, venue, names };
+  return { slots: { slot, count }, type, venue, names };
 }
 
 /** The names that a page lists, and their least bytes: a group's name is not counted again beside its facet's. */

@@ -6,7 +6,12 @@ import type { LRUCache } from 'lru-cache';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { type Market, MARKET_TYPES } from '../../compute/market.js';
 import type { RunTask } from '../../compute/pool.js';
-import { marketsOfPage, namesOfPage, type PageMarkets } from '../../compute/replay/names.js';
+import {
+  countedMarkets,
+  marketsOfPage,
+  namesOfPage,
+  type PageMarkets,
+} from '../../compute/replay/names.js';
 import { PAGE_LIMITS, type Selection } from '../../compute/replay/page.js';
 import { growingFacts, hasFilter, type ReplayQuery } from '../../compute/replay/query.js';
 import type { CountResult, PageSource, RenderResult } from '../../compute/replay/render.js';
@@ -307,7 +312,7 @@ export async function countPlan(
   plan: PagePlan,
   runTask: RunTask,
 ): Promise<Counts | null> {
-  const markets = { ...marketsOfPage(plan.markets, query), names: null };
+  const markets = countedMarkets(plan.markets, query);
   return readPlan(blocks, exchange, query, plan, markets, (source) =>
     runTask('countPage', { ...source, query }),
   );
