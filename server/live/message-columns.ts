@@ -24,13 +24,7 @@ export function bytesOfColumns(names: SlotNames, slots: Uint16Array): number {
   const { group, slot, markets, groups } = names;
   if (group !== 'market') return slots.reduce((sum, i) => sum + bytesOfGroup(groups[i]), 0);
   const { marketBytes } = factsOfMarkets(markets);
-  let [bytes, listed] = [0, 0];
-  for (let m = 0; m < slot.length && listed < slots.length; m++) {
-    if (slot[m] !== slots[listed]) continue;
-    bytes += marketBytes[m];
-    listed++;
-  }
-  return bytes;
+  return marketsIn(slot, slots).reduce((sum, m) => sum + marketBytes[m], 0);
 }
 
 /**
@@ -45,16 +39,19 @@ export function withColumns(
   body: Uint8Array,
 ): Promise<Uint8Array> {
   const isMarkets = names.group === 'market';
-  const markets = isMarkets ? marketsOf(names, slots) : [];
+  const markets = isMarkets
+    ? marketsIn(names.slot, slots).map((m) => listedMarket(names.markets[m]))
+    : [];
   const groups = isMarkets ? [] : Array.from(slots, (slot) => names.groups[slot]);
   return encodeLongLists(format, { fields: {}, lists: { markets, groups }, rest: body });
 }
 
-function marketsOf({ slot, markets }: SlotNames, slots: Uint16Array): object[] {
-  const listed: object[] = [];
+/** Indexes of the markets with these slots. */
+function marketsIn(slot: Int32Array, slots: Uint16Array): number[] {
+  const found: number[] = [];
   // Slots ascend with the markets.
-  for (let m = 0; m < slot.length && listed.length < slots.length; m++) {
-    if (slot[m] === slots[listed.length]) listed.push(listedMarket(markets[m]));
+  for (let m = 0; m < slot.length && found.length < slots.length; m++) {
+    if (slot[m] === slots[found.length]) found.push(m);
   }
-  return listed;
+  return found;
 }
