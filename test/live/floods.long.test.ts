@@ -4,8 +4,7 @@ import WebSocket from 'ws';
 import { type EngineName, SOCKET_LIMITS } from '../../server/http/engine.js';
 import { newKey, type Service, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { frame, PING, PONG, Raw, text, TEXT } from '../support/raw-socket.js';
-import { MINT } from '../support/stores.js';
+import { expectServed, frame, PING, PONG, Raw, text, TEXT } from '../support/raw-socket.js';
 import { eventually } from '../support/waiting.js';
 
 /** A close frame of 1008. */
@@ -25,14 +24,7 @@ describe.each<EngineName>(['uws', 'node'])('A flood of live messages on engine %
     service = await serveHere(directory, ['--http-engine', engine]);
   });
 
-  /** Others are served nevertheless. */
-  const expectServing = async () => {
-    expect((await service.get(`/score/${MINT}`, othersKey)).status).toBe(200);
-    const raw = await Raw.open(service.url, othersKey);
-    raw.send(text({ op: 'ping' }));
-    await raw.hears('"pong"');
-    raw.socket.destroy();
-  };
+  const expectServing = () => expectServed(service, othersKey);
   const times = (count: number, one: Uint8Array): Uint8Array[] =>
     Array.from({ length: count }, () => one);
 

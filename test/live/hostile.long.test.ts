@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { EngineName } from '../../server/http/engine.js';
 import { newKey, type Service, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { BINARY, frame, PING, Raw, text, TEXT } from '../support/raw-socket.js';
+import { BINARY, expectServed, frame, PING, Raw, text, TEXT } from '../support/raw-socket.js';
 import { MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 
@@ -22,14 +22,7 @@ describe.each<EngineName>(['uws', 'node'])('A hostile client of live on engine %
   });
   afterEach(() => vi.restoreAllMocks());
 
-  /** Others are served nevertheless. */
-  const expectServing = async () => {
-    expect((await service.get(`/score/${MINT}`, othersKey)).status).toBe(200);
-    const raw = await Raw.open(service.url, othersKey);
-    raw.send(text({ op: 'ping' }));
-    await raw.hears('"pong"');
-    raw.socket.destroy();
-  };
+  const expectServing = () => expectServed(service, othersKey);
   const metric = async (name: string) => {
     const lines = await (await fetch(`${service.url}/metrics`)).text();
     return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(lines)?.[1]);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { queryObjects } from 'node:v8';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runningMs } from '../../compute/running-time.js';
+import type { EngineName } from '../../server/http/engine.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { startHttpServer } from '../../server/http/server.js';
@@ -47,6 +48,20 @@ async function ingestMarkets(directory: string, t: number, markets: readonly Tes
   writeFileSync(file, `${JSON.stringify({ ...row, markets: pools })}\n`);
   const { status, stderr } = await fathom(['ingest', 'snapshots', file, '--data', directory]);
   expect([status, stderr]).toEqual([0, expect.any(String)]);
+}
+
+/** A server with one route, until the end of the test. */
+async function serve(engine: EngineName, route: Route, socketPath?: string) {
+  const server = await startHttpServer({
+    engine: await loadEngine(engine, NO_LOGGER),
+    host: '127.0.0.1',
+    port: 0,
+    handle: createRouter([route], NO_LOGGER),
+    logger: NO_LOGGER,
+    socketPath,
+  });
+  onTestFinished(() => server.close());
+  return server;
 }
 
 const metricOf = async (service: Service, name: string): Promise<number> => {
@@ -259,14 +274,7 @@ describe.each(ENGINES)('An event stream on engine %s', (engine) => {
         opened.push(connection);
       },
     };
-    const server = await startHttpServer({
-      engine: await loadEngine(engine, NO_LOGGER),
-      host: '127.0.0.1',
-      port: 0,
-      handle: createRouter([route], NO_LOGGER),
-      logger: NO_LOGGER,
-    });
-    onTestFinished(() => server.close());
+    const server = await serve(engine, route);
     const open = async () => {
       const client = await RawClient.connect(server.port);
       client.send(requestText('GET /events'));
@@ -347,15 +355,7 @@ describe.each(ENGINES)('A WebSocket on engine %s', (engine) => {
           };
         }),
     };
-    const server = await startHttpServer({
-      engine: await loadEngine(engine, NO_LOGGER),
-      host: '127.0.0.1',
-      port: 0,
-      handle: createRouter([route], NO_LOGGER),
-      logger: NO_LOGGER,
-      socketPath,
-    });
-    onTestFinished(() => server.close());
+    const server = await serve(engine, route, socketPath);
     const raw = await Raw.open(`http://127.0.0.1:${server.port}`, null);
     onTestFinished(() => void raw.socket.destroy());
     await eventually('the connection', () => opened.length === 1);

@@ -1,6 +1,8 @@
 /** Frames and sockets below a WebSocket client's library. */
 import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
+import type { Service } from './cli.js';
+import { MINT } from './stores.js';
 import { eventually } from './waiting.js';
 
 const MASK = Buffer.from([1, 2, 3, 4]);
@@ -69,4 +71,13 @@ export class Raw {
       () => this.received.includes(words),
     );
   }
+}
+
+/** Expects that a client with this key is served, by HTTP and live, whatever others do. */
+export async function expectServed(service: Service, key: string): Promise<void> {
+  expect((await service.get(`/score/${MINT}`, key)).status).toBe(200);
+  const raw = await Raw.open(service.url, key);
+  raw.send(text({ op: 'ping' }));
+  await raw.hears('"pong"');
+  raw.socket.destroy();
 }
