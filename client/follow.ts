@@ -121,11 +121,10 @@ export async function* follow(
       const kind = error instanceof Restart ? 'connection' : kindOfFailure(http, failure);
       if (kind === null) throw failure;
       const askedMs = error instanceof Restart ? error.retryMs : failure.retryAfterMs;
-      const waitMs = askedMs ?? backoffMs(failures);
       // A quota that is used up until the next month.
-      if (waitMs > RETRY_LIMITS[kind].maxWaitMs) throw failure;
+      if (askedMs !== null && askedMs > RETRY_LIMITS[kind].maxWaitMs) throw failure;
       open?.close();
-      await http.wait(kind, failure, waitMs, signal);
+      await http.wait(kind, failure, backoffMs(askedMs, failures), signal);
     } finally {
       open?.close();
     }

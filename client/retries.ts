@@ -14,15 +14,20 @@ export const RETRY_LIMITS: Readonly<Record<WaitKind, RetryLimit>> = {
   connection: { maxTries: 9, maxWaitMs: 60_000 },
 };
 
-/** Waits without a Retry-After double from try to try, up to the maximum. */
+/** The most that a client waits for the first time, and ever, where the server asks for no wait. */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
-/** Spreads the retries of clients that were refused together. */
+/** Spreads the retries of clients of which the server asked the same wait. */
 const JITTER_MS = 100;
 
-/** How long to wait before another try. @param failures failed tries in a row */
-export function backoffMs(failures: number): number {
-  const mostMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
+/**
+ * How long to wait before another try, at random, so that clients that failed together do not return together.
+ * @param askedMs the wait that the server asks for; null: none, and waits double from try to try
+ * @param failures failed tries in a row before the one that failed last
+ */
+export function backoffMs(askedMs: number | null, failures: number): number {
+  if (askedMs !== null) return askedMs + Math.random() * JITTER_MS;
+  const mostMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
   return mostMs * (0.5 + Math.random() / 2);
 }
 
@@ -44,8 +49,7 @@ export class Retries {
   next(kind: WaitKind, askedMs: number | null, failure: FathomError): number {
     const { maxTries, maxWaitMs } = RETRY_LIMITS[kind];
     const spent = this.spent[kind];
-    const backoffMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (spent.tries - 1));
-    const waitMs = (askedMs ?? backoffMs) + Math.random() * JITTER_MS;
+    const waitMs = backoffMs(askedMs, spent.tries - 1);
     if (spent.tries >= maxTries) throw ended(failure, `gave up after ${maxTries} tries`);
     if (spent.waitedMs + waitMs > maxWaitMs + JITTER_MS) {
       const waited = spent.waitedMs === 0 ? '' : `having waited ${secondsText(spent.waitedMs)}, `;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FathomError } from '../../client/index.js';
-import { Retries, RETRY_LIMITS, retryAfterMs } from '../../client/retries.js';
+import { backoffMs, Retries, RETRY_LIMITS, retryAfterMs } from '../../client/retries.js';
 import type { RemotePage } from '../../server/download/page.js';
 import { ReplayError } from '../../server/download/request.js';
 import { temporaryDirectory } from '../support/folders.js';
@@ -151,9 +151,19 @@ describe('tries and waits are bounded', () => {
     const tries = new Retries();
     const waits = Array.from({ length: 8 }, () => tries.next('connection', null, NO));
     [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000].forEach((ms, n) => {
-      expect(waits[n]).toBeGreaterThanOrEqual(ms);
-      expect(waits[n]).toBeLessThanOrEqual(ms + 100);
+      expect(waits[n]).toBeGreaterThanOrEqual(ms / 2);
+      expect(waits[n]).toBeLessThanOrEqual(ms);
     });
+    expect(backoffMs(null, 5000)).toBeLessThanOrEqual(10_000);
+  });
+
+  it('waits of clients that failed together differ', () => {
+    for (const askedMs of [null, 2000]) {
+      const waits = Array.from({ length: 20 }, () => backoffMs(askedMs, 3));
+      expect(new Set(waits).size).toBeGreaterThan(1);
+      expect(Math.min(...waits)).toBeGreaterThanOrEqual(askedMs ?? 1000);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(askedMs === null ? 2000 : askedMs + 100);
+    }
   });
 
   it('Retry-After is seconds or a date', () => {
