@@ -6,7 +6,7 @@ import { StaticFile } from '../http/static-files.js';
 import { DESCRIPTION_PATH, DOCS_PATH, PAGE, PAGE_HEADERS } from './docs-page.js';
 import type { EndpointSpec } from './endpoint.js';
 import { describeApi } from './openapi.js';
-import { KeptReply, negotiateForm, replyDocument } from './replies.js';
+import { Reply, negotiateForm, replyDocument } from './replies.js';
 
 /** Files of swagger-ui-dist that the page loads. */
 const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'];
@@ -15,7 +15,7 @@ const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'];
 export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
   // Drops the schema library's markers, which are not JSON but would go into MessagePack.
   const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
-  const kept = new KeptReply(description, true);
+  const kept = Reply.kept(description, true);
   const page = new StaticFile('docs.html', PAGE_HEADERS, Buffer.from(PAGE));
   return [
     {

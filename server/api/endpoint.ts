@@ -8,7 +8,7 @@ import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import type { AddressRule, ChainFilter, ChainRule } from './chain.js';
 import type { ErrorCode } from './errors.js';
-import type { CachedReply, KeptReply, RemoteReply } from './replies.js';
+import type { Reply } from './replies.js';
 
 export const BASE_PATH = '/api/v1';
 
@@ -134,10 +134,10 @@ export interface PreparedReply {
 }
 
 /** The document of a 200, or a reply that makes it (see replies.ts). */
-type WholeReply<Document> = Document | KeptReply<Document> | CachedReply<Document> | RemoteReply;
+type WholeReply<Document> = Document | Reply<Document>;
 
 /** What a handler returns. A prepared reply is null if the client has disconnected. */
-type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
+type Answer<E extends EndpointSpec> = E extends { prepares: readonly string[] }
   ? PreparedReply | null
   : WholeReply<Static<E['response']>>;
 
@@ -145,7 +145,7 @@ type Reply<E extends EndpointSpec> = E extends { prepares: readonly string[] }
  * Answers, or throws an ApiError. Without a promise, the reply is sent in the same turn of the event
  * loop.
  */
-export type Handler<E extends EndpointSpec> = (call: Call<E>) => Reply<E> | Promise<Reply<E>>;
+export type Handler<E extends EndpointSpec> = (call: Call<E>) => Answer<E> | Promise<Answer<E>>;
 
 export type Handlers<Table extends Readonly<Record<string, EndpointSpec>>> = {
   readonly [Id in keyof Table]: Handler<Table[Id]>;

@@ -124,21 +124,6 @@ export function notAcceptable(header: string, offers: readonly string[]): ApiErr
   return new ApiError(406, 'not_acceptable', message, { headers: [VARY] });
 }
 
-/** A document that replies to many requests: each form of it is encoded once. */
-export class KeptReply<T = unknown> {
-  /** By form, made on demand. */
-  readonly encoded = new Map<SmallBodyForm, Encoded>();
-
-  /**
-   * @param document must not change afterwards
-   * @param isPermanent whether it is kept for the life of the process: sending it takes no further memory
-   */
-  constructor(
-    readonly document: T,
-    readonly isPermanent = false,
-  ) {}
-}
-
 /** The cache of endpoints: encoded replies, and the data from which replies are made. */
 export type ReplyMemory = LRUCache<string, object>;
 
@@ -146,31 +131,99 @@ export function replyMemory(maxBytes: number): ReplyMemory {
   return new LRUCache({ maxSize: maxBytes });
 }
 
-/** A reply whose encoded bodies are cached, but not its document, which would cost the garbage collector more. */
-export class CachedReply<T = unknown> {
+/** Where a reply's encoded bodies are kept, and promises of those that are being made. */
+interface Bodies {
+  get(form: SmallBodyForm): Encoded | undefined;
+  set(form: SmallBodyForm, made: Encoded): unknown;
+  delete(form: SmallBodyForm): unknown;
+}
+
+/** A reply that encodes itself for a form, and keeps the body for other requests. */
+export class Reply<T = unknown> {
+  /** Only for the compiler: the document that clients get. */
+  declare readonly documentType?: T;
+
+  private constructor(
+    /** Null: nothing is kept. */
+    private readonly bodies: Bodies | null,
+    private readonly encode: (form: DocumentForm) => Encoded,
+    /** Whether it is kept for the life of the process: sending it takes no further memory. */
+    readonly isPermanent = false,
+  ) {}
+
+  /** Keeps its bodies for as long as it lives. @param document must not change afterwards */
+  static kept<T>(document: T, isPermanent = false): Reply<T> {
+    return new Reply(new Map(), (form) => encode(document, form), isPermanent);
+  }
+
   /**
+   * Keeps its bodies in the cache, but not its document, which would cost the garbage collector more.
    * @param key names everything that the document depends on, beginning with the endpoint
    * @param make makes the document for a form that is not cached
    */
+  static cached<T>(memory: ReplyMemory, key: string, make: () => T | Promise<T>): Reply<T> {
+    const bodies = new CachedBodies(memory, key);
+    return new Reply(bodies, (form) => whenReady(make(), (made) => encode(made, form)));
+  }
+
+  /**
+   * Is made and encoded outside the event loop or in turns.
+   * @param place in the cache, with a key as of cached(); null: it is not cached
+   */
+  static remote(
+    place: { memory: ReplyMemory; key: string } | null,
+    encodeOutside: (form: DocumentForm) => Promise<EncodedDocument>,
+  ): Reply<never> {
+    return new Reply(place && new CachedBodies(place.memory, place.key), encodeOutside);
+  }
+
+  /** The body: one that is kept, or a new one, for which other requests wait. */
+  encoded(form: SmallBodyForm): Encoded {
+    const { bodies } = this;
+    if (bodies === null) return this.encode(form);
+    const known = bodies.get(form);
+    if (known !== undefined) return known;
+    const made = this.encode(form);
+    bodies.set(form, made);
+    if (made instanceof Promise) {
+      made.then(
+        (body) => bodies.set(form, body),
+        () => bodies.delete(form),
+      );
+    }
+    return made;
+  }
+}
+
+/** The bodies of one reply in the cache. */
+class CachedBodies implements Bodies {
   constructor(
-    readonly memory: ReplyMemory,
-    readonly key: string,
-    readonly make: () => T | Promise<T>,
+    private readonly memory: ReplyMemory,
+    private readonly key: string,
   ) {}
+
+  get(form: SmallBodyForm): Encoded | undefined {
+    return this.memory.get(this.nameOf(form)) as Encoded | undefined;
+  }
+
+  set(form: SmallBodyForm, made: Encoded): void {
+    const name = this.nameOf(form);
+    const one = made instanceof Promise ? made : { ...made, body: inOwnBuffer(made.body) };
+    const bytes = one instanceof Promise ? 0 : one.body.byteLength;
+    this.memory.set(name, one, { size: ENTRY_BYTES + name.length + bytes });
+  }
+
+  delete(form: SmallBodyForm): void {
+    this.memory.delete(this.nameOf(form));
+  }
+
+  private nameOf({ mediaType, encoding, compressAbove }: SmallBodyForm): string {
+    return `${mediaType} ${encoding} ${compressAbove} ${this.key}`;
+  }
 }
 
 /** For a client that has disconnected. */
 const NOTHING: EncodedDocument = { plain: true, body: new Uint8Array(0) };
-
-/** A reply that is made and encoded outside the event loop or in turns. */
-export class RemoteReply {
-  /** @param memory null: it is not cached */
-  constructor(
-    readonly memory: ReplyMemory | null,
-    readonly key: string,
-    readonly encode: (form: DocumentForm) => Promise<EncodedDocument>,
-  ) {}
-}
 
 /**
  * A reply that is made in a place of the pool's pages, as many at a time as those, and is not cached.
@@ -180,8 +233,8 @@ export function replyLikePage(
   pool: ComputePool,
   { exchange, key }: { exchange: Exchange; key: { id: string } },
   make: (form: DocumentForm, run: RunTask) => Promise<EncodedDocument>,
-): RemoteReply {
-  return new RemoteReply(null, '', async (form) => {
+): Reply<never> {
+  return Reply.remote(null, async (form) => {
     const made = pool.schedule('page', key.id, (run) => make(form, run), exchange);
     return (await unlessBusy(made)) ?? NOTHING;
   });
@@ -213,13 +266,13 @@ function numberOf(object: object): number {
 
 type Encoded = EncodedDocument | Promise<EncodedDocument>;
 
-/** Replies 200 with a document, or with a reply that is kept, cached or made outside the event loop. */
+/** Replies 200 with a document, or with a reply that encodes itself. */
 export function replyDocument(
   exchange: Exchange,
   reply: object,
   form: SmallBodyForm,
 ): void | Promise<void> {
-  const bodyUse = reply instanceof KeptReply && reply.isPermanent ? 'permanent' : 'shared';
+  const bodyUse = reply instanceof Reply && reply.isPermanent ? 'permanent' : 'shared';
   return whenReady(encodedReply(reply, form), ({ plain, body }) =>
     exchange.reply(200, plain ? form.plainHeaders : form.headers, body, bodyUse),
   );
@@ -230,60 +283,12 @@ export async function jsonOf(reply: object): Promise<string> {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 }
 
-function encodedReply(reply: object, form: SmallBodyForm): Encoded {
-  if (reply instanceof KeptReply) {
-    const { encoded, document } = reply as KeptReply;
-    return (
-      encoded.get(form) ??
-      kept(encode(document, form), {
-        keep: (made) => encoded.set(form, made),
-        forget: () => encoded.delete(form),
-      })
-    );
-  }
-  if (reply instanceof CachedReply) {
-    return cached(reply, form, () => whenReady(reply.make(), (made) => encode(made, form)));
-  }
-  if (reply instanceof RemoteReply) {
-    const { memory, key } = reply;
-    const make = () => reply.encode(form);
-    return memory === null ? make() : cached({ memory, key }, form, make);
-  }
-  return encode(reply, form);
-}
-
-function cached(
-  { memory, key }: Pick<CachedReply, 'memory' | 'key'>,
-  { mediaType, encoding, compressAbove }: SmallBodyForm,
-  make: () => Encoded,
-): Encoded {
-  const name = `${mediaType} ${encoding} ${compressAbove} ${key}`;
-  return (
-    (memory.get(name) as Encoded | undefined) ??
-    kept(make(), {
-      keep(made) {
-        const one = made instanceof Promise ? made : { ...made, body: inOwnBuffer(made.body) };
-        const bytes = one instanceof Promise ? 0 : one.body.byteLength;
-        memory.set(name, one, { size: ENTRY_BYTES + name.length + bytes });
-      },
-      forget: () => memory.delete(name),
-    })
-  );
-}
+const encodedReply = (reply: object, form: SmallBodyForm): Encoded =>
+  reply instanceof Reply ? reply.encoded(form) : encode(reply, form);
 
 /** Small buffers share one, and zlib's are larger than what they hold: a kept part would keep the whole in memory. */
 const inOwnBuffer = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
-
-/** Keeps a body, and until it is made the promise of it: other requests wait for that. */
-function kept(
-  made: Encoded,
-  { keep, forget }: { keep: (made: Encoded) => void; forget: () => void },
-): Encoded {
-  keep(made);
-  if (made instanceof Promise) made.then(keep, forget);
-  return made;
-}
 
 /** Encodes a document of `fields` and long lists in turns, and compresses it outside the event loop. */
 export async function encodeInTurns(

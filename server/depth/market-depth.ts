@@ -10,7 +10,7 @@ import { CHAINS, EXCHANGE_TYPES, type ExchangeType } from '../../compute/market.
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { excerpt, invalidParameter } from '../api/errors.js';
 import { wordFinder } from '../api/query.js';
-import { addDataTime, CachedReply, replyKey } from '../api/replies.js';
+import { addDataTime, Reply, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -142,7 +142,7 @@ interface DepthRequest extends DepthQuery {
 
 export function marketDepthHandler(services: Services): Handler<typeof getMarketDepth> {
   const { tokens, kept } = services;
-  type DepthReply = CachedReply<DepthDocument>;
+  type DepthReply = Reply<DepthDocument>;
   const reply = (
     token: LiveToken,
     request: DepthRequest,
@@ -153,7 +153,7 @@ export function marketDepthHandler(services: Services): Handler<typeof getMarket
       const { details, revision } = token;
       const asked = Object.values({ ...request });
       const key = replyKey('market-depth', details.tokenId, revision, ...asked);
-      return new CachedReply(kept, key, () => depthDocument(token, request, held));
+      return Reply.cached(kept, key, () => depthDocument(token, request, held));
     };
     return whenReady(tokens.depth(token), make);
   };

@@ -18,7 +18,7 @@ import { type PageGroup, type ReplayFilter, slotsOfMarkets } from '../../compute
 import type { TokenRecord } from '../../storage/contract.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { addDataTime, RemoteReply, replyLikePage, type ReplyMemory } from '../api/replies.js';
+import { addDataTime, Reply, replyLikePage, type ReplyMemory } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -135,7 +135,7 @@ export const getSlippage = defineEndpoint({
 
 type SlippageCall = Call<typeof getSlippage>;
 type SlippageDocument = Static<(typeof getSlippage)['response']>;
-type SlippageReply = SlippageDocument | RemoteReply;
+type SlippageReply = SlippageDocument | Reply<never>;
 
 /** A checked request, and the token whose snapshots it uses. */
 interface SlippageRequest {
@@ -220,7 +220,7 @@ function reply(
   }
   // Segments never change: the snapshot's place identifies its content.
   const name = `slippage ${JSON.stringify([ref.segmentId, ref.row, fields, filter])}`;
-  return new RemoteReply(kept, name, (form) => {
+  return Reply.remote({ memory: kept, key: name }, (form) => {
     const { input, groups } = ladderInput(held.markets, newest, fields.side, filter);
     return unlessBusy(
       pool.schedule('page', key.id, (run) => run('slippageReply', { fields, input, groups, form })),
@@ -234,7 +234,7 @@ function wideReply(
   call: SlippageCall,
   fields: SlippageRequestFields,
   chosen: Parameters<typeof ladderInput>,
-): RemoteReply {
+): Reply<never> {
   const [markets, { cells }] = chosen;
   return replyLikePage(pool, call, async (form, run) => {
     await learnMarkets(markets);

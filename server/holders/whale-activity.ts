@@ -8,7 +8,7 @@ import {
 } from '../../compute/holders/flow-plan.js';
 import type { HolderFlow } from '../../compute/holders/flow.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { CachedReply, replyKey } from '../api/replies.js';
+import { Reply, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainKey,
@@ -152,7 +152,7 @@ export function holderHandlers({ holderFlows: flows, kept }: Services): {
   const reply = (address: string, flow: HolderFlow | null, view: FlowView) =>
     flow === null
       ? flowDocument(address, null, view)
-      : new CachedReply(kept, keyOf(flow, view), () => flowDocument(address, flow, view));
+      : Reply.cached(kept, keyOf(flow, view), () => flowDocument(address, flow, view));
   return {
     getWhaleActivity({ token: { address }, query }) {
       const view: FlowView = {

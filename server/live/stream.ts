@@ -5,7 +5,7 @@ import { invalidParameter } from '../api/errors.js';
 import type { ReadingOptions } from '../api/parameters.js';
 import { QueryParameters } from '../api/query.js';
 import { admit } from '../api/routes.js';
-import { KeptReply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
+import { Reply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
 import { WEBSOCKET_VERSION } from '../http/engine.js';
 import { ApiError, NOT_STORED } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
@@ -33,7 +33,7 @@ interface StreamOptions {
 }
 
 export function streamRoutes(options: StreamOptions): Route[] {
-  const description = new KeptReply(JSON.parse(JSON.stringify(describeLive())) as object, true);
+  const description = Reply.kept(JSON.parse(JSON.stringify(describeLive())) as object, true);
   return [
     {
       method: 'GET',

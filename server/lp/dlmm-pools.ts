@@ -4,7 +4,7 @@ import { DLMM_SORTS } from '../../compute/lp/dlmm-board.js';
 import { DLMM_PERIODS } from '../../compute/lp/hours.js';
 import { baseAndQuote } from '../../compute/lp/dlmm-pool.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { CachedReply, replyKey } from '../api/replies.js';
+import { Reply, replyKey } from '../api/replies.js';
 import {
   bounded,
   chainKey,
@@ -121,7 +121,7 @@ export function dlmmPoolsHandler({
         minTvlUsd,
         mint,
       );
-      return new CachedReply(kept, key, (): BoardDocument => {
+      return Reply.cached(kept, key, (): BoardDocument => {
         const rows = board.best({ period, sort, minTvlUsd, mint, maxRows: MAX_BOARD_ROWS });
         const data = rows.map((row) => rowDocument(row, board, quotes, tokens));
         const echo = { chain: 'mainchain' as const, period, sort, minTvl: minTvlUsd, mint };

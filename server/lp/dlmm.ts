@@ -4,7 +4,7 @@ import Type, { type Static } from '../api/type.js';
 import { CHIP_KEYS, chipLeaders, type ChipKey } from '../../compute/lp/dlmm-board.js';
 import { poolPrice, type DlmmPool } from '../../compute/lp/dlmm-pool.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { addDataTime, CachedReply, replyKey } from '../api/replies.js';
+import { addDataTime, Reply, replyKey } from '../api/replies.js';
 import {
   chainKey,
   document,
@@ -142,7 +142,7 @@ export function dlmmHandler({ lp, tokens, kept }: Services): Handler<typeof getD
       const pools = board.book.ofMint.get(token.address)?.length ?? 0;
       if (pools <= MANY_POOLS) return make();
       const moment = Math.floor(performance.now() / MANY_POOLS_EVERY_MS);
-      return new CachedReply(kept, replyKey('dlmm', board, moment, dataT, token.address), make);
+      return Reply.cached(kept, replyKey('dlmm', board, moment, dataT, token.address), make);
     });
 }
 

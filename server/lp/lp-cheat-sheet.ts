@@ -2,7 +2,7 @@
 import Type, { type Static } from '../api/type.js';
 import { LP_DENOMINATORS, LP_WINDOWS } from '../../compute/lp/fee-density.js';
 import { defineEndpoint, type Call, type Handler } from '../api/endpoint.js';
-import { CachedReply, replyKey } from '../api/replies.js';
+import { Reply, replyKey } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -79,7 +79,7 @@ export function lpCheatSheetHandler({
     lp.feeDensity.use((board) => {
       const { window, denominator, limit } = query;
       const key = replyKey('lp-cheat-sheet', board, lp.labelRevision, window, denominator, limit);
-      return new CachedReply(kept, key, () => feeDensityDocument(board, query, tokens));
+      return Reply.cached(kept, key, () => feeDensityDocument(board, query, tokens));
     });
 }
 

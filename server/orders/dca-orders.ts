@@ -3,7 +3,7 @@ import Type, { type Static } from '../api/type.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import { LargestOrders } from '../../compute/orders/largest-orders.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { CachedReply, addDataTime, replyKey } from '../api/replies.js';
+import { Reply, addDataTime, replyKey } from '../api/replies.js';
 import { addressParameter, count, document, most, tokenAddress, word } from '../api/schemas.js';
 import { whenReady } from '../board.js';
 import {
@@ -94,7 +94,7 @@ export function dcaOrdersHandler({
       const nowS = clock.nowS();
       const { sort_by: sort, limit } = query;
       const key = replyKey('dca-orders', details.tokenId, revision, own, sort, limit, nowS);
-      return new CachedReply(kept, key, () =>
+      return Reply.cached(kept, key, () =>
         // The token may change between turns; the reply uses its present state.
         dcaOrdersDocument({ token: { ...token }, orders: own, sort, limit, nowS }),
       );

@@ -10,7 +10,7 @@ import {
   topOrdersOf,
 } from '../../compute/orders/pressure.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
-import { CachedReply, replyKey } from '../api/replies.js';
+import { Reply, replyKey } from '../api/replies.js';
 import { count, document, flag, most, nullable, usd, word } from '../api/schemas.js';
 import {
   boardToken,
@@ -123,7 +123,7 @@ export function dcaPressureHandler({ orders, kept }: Services): Handler<typeof g
     const ranges = readSizeRanges(query);
     const { current } = orders.pressure;
     const key = replyKey('dca-pressure', current, ...Object.values(query));
-    return new CachedReply(kept, key, () => pressureDocument(current, query, ranges));
+    return Reply.cached(kept, key, () => pressureDocument(current, query, ranges));
   };
 }
 

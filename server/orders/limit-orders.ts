@@ -9,7 +9,7 @@ import {
 import type { ChainFilter } from '../api/chain.js';
 import { type Call, defineEndpoint, type Handler } from '../api/endpoint.js';
 import { invalidParameter } from '../api/errors.js';
-import { CachedReply, addDataTime, replyKey } from '../api/replies.js';
+import { Reply, addDataTime, replyKey } from '../api/replies.js';
 import {
   addressParameter,
   chainFilter,
@@ -113,7 +113,7 @@ export function limitOrdersHandler({
     const { low_pct_change: low, high_pct_change: high, limit } = query;
     const states = [token, ...legs].flatMap(({ details, revision }) => [details.tokenId, revision]);
     const key = replyKey('limit-orders', ...states, ...ladders, chain, low, high, limit);
-    return new CachedReply(kept, key, (): LimitOrdersDocument => {
+    return Reply.cached(kept, key, (): LimitOrdersDocument => {
       const known = legs.flatMap((leg, i): (LadderLeg & { token: LiveToken })[] => {
         const ladder = ladders[i];
         const priceUsd = currentPriceUsd(leg);

@@ -12,7 +12,7 @@ import {
 } from '../../compute/scores/score.js';
 import type { RunTask } from '../../compute/pool.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReply, addDataTime } from '../api/replies.js';
+import { Reply, addDataTime } from '../api/replies.js';
 import {
   chainKey,
   count,
@@ -211,7 +211,7 @@ type ScoreDocument = Static<(typeof getScore)['response']>;
 export function scoreHandler(services: Services): Handler<typeof getScore> {
   const { tokens, pool, clock } = services;
   // A token's reply is encoded once per revision.
-  const kept = new WeakMap<LiveToken, { revision: number; reply: KeptReply<ScoreDocument> }>();
+  const kept = new WeakMap<LiveToken, { revision: number; reply: Reply<ScoreDocument> }>();
   return ({ token: requested, query, exchange, key }) => {
     const nowS = clock.nowS();
     const atS = instantAt(query.at, nowS);
@@ -237,7 +237,7 @@ export function scoreHandler(services: Services): Handler<typeof getScore> {
     if (query.explain) return explainedDocument(token);
     const known = kept.get(token);
     if (known?.revision === token.revision) return known.reply;
-    const reply = new KeptReply(tokenDocument(token));
+    const reply = Reply.kept(tokenDocument(token));
     kept.set(token, { revision: token.revision, reply });
     return reply;
   };

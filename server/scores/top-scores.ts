@@ -4,7 +4,7 @@ import { recordOf } from '../../compute/collections.js';
 import { CHAINS } from '../../compute/market.js';
 import type { ChainFilter } from '../api/chain.js';
 import { defineEndpoint, type Handler } from '../api/endpoint.js';
-import { KeptReply } from '../api/replies.js';
+import { Reply } from '../api/replies.js';
 import {
   chainFilter,
   chainKey,
@@ -97,7 +97,7 @@ export const getTopScores = defineEndpoint({
 type ScoreBoard = Static<(typeof getTopScores)['response']>;
 export type TopScore = ScoreBoard['tokens'][number];
 /** The board of each chain, and the merged board. */
-export type Boards = Readonly<Record<ChainFilter, KeptReply<ScoreBoard>>>;
+export type Boards = Readonly<Record<ChainFilter, Reply<ScoreBoard>>>;
 
 export function topScoresHandler(
   boards: Board<Boards>,
@@ -152,7 +152,7 @@ export function boardsOf(
   return recordOf([...CHAINS, 'all'], (chain) => {
     const { tokens, staleCount } = rankings[chain];
     const items = tokens.flatMap(itemOf);
-    return new KeptReply({ chain, count: items.length, stale_count: staleCount, tokens: items });
+    return Reply.kept({ chain, count: items.length, stale_count: staleCount, tokens: items });
   });
 }
 

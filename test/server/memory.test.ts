@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { EncodedDocument } from '../../compute/documents.js';
 import {
-  CachedReply,
+  Reply,
   jsonOf,
   replyDocument,
   type ReplyMemory,
@@ -82,7 +82,7 @@ describe('cached replies', () => {
   /** Answers with a document of so many bytes; says whether it had to be made. */
   const isMade = async (memory: ReplyMemory, key: string, bytes = 1000): Promise<boolean> => {
     let made = false;
-    const reply = new CachedReply(memory, key, () => {
+    const reply = Reply.cached(memory, key, () => {
       made = true;
       return 'x'.repeat(bytes - 2);
     });
@@ -107,7 +107,7 @@ describe('cached replies', () => {
     const document = Array.from({ length: 5000 }, (_, i) => i % 7);
     for (let i = 0; i < 10; i++) {
       await isMade(memory, `small ${i}`, 100 + i);
-      const reply = new CachedReply(memory, `large ${i}`, () => [...document, i]);
+      const reply = Reply.cached(memory, `large ${i}`, () => [...document, i]);
       await replyDocument(exchange, reply, forms.gzip);
     }
     const kept = [...memory.values()].reduce(
@@ -128,7 +128,7 @@ describe('cached replies', () => {
   it('are made once for requests that arrive at the same time, and again after a failure', async () => {
     const memory = replyMemory(4000);
     let calls = 0;
-    const reply = new CachedReply(memory, 'key', () => {
+    const reply = Reply.cached(memory, 'key', () => {
       calls++;
       return calls === 1 ? Promise.reject(new Error('not yet')) : Promise.resolve({ calls });
     });
