@@ -163,6 +163,8 @@ interface RevisedRequest {
 
 /** A token's depth as shown at one moment. Later commits do not change it. */
 export interface DepthView {
+  /** What the position counts: FollowedDepth.commitHistory. */
+  history: string;
   /** The view includes all commits up to this position. */
   position: number;
   /** Position of the token's newest revision; 0 if none is remembered. */

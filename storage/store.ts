@@ -1,4 +1,5 @@
 /** An open data directory. */
+import { randomUUID } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -155,7 +156,9 @@ export class Store implements StoreOperations {
     const { parts, directory, options } = this;
     if (this.mark !== null) return this.dropLog();
     const { ownMark } = this.applied;
-    const { log, missed } = await FileLog.open(directory, ownMark);
+    // A store's first log counts the positions that clients already have.
+    const newId = ownMark === null ? this.depth.commitHistory : randomUUID();
+    const { log, missed } = await FileLog.open(directory, ownMark, newId);
     if (parts.database.rejectedWal !== null && ownMark !== null && log.isEmpty)
       throw new LogGoneError(directory, parts.database.rejectedWal);
     const writer = new FileLogWriter({

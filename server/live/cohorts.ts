@@ -341,5 +341,5 @@ function beginningOf(step: UpdateStep): number {
 
 /** Equal for cohorts that can be merged: those of one view and equal progress except for `fromS`. */
 function waitingKey({ view, progress }: Cohort): string {
-  return `${progress.position} ${progress.nextFromS} ${view.format} ${view.name}`;
+  return `${progress.history} ${progress.position} ${progress.nextFromS} ${view.format} ${view.name}`;
 }

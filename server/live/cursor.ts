@@ -7,6 +7,8 @@ export type Span = Pick<Progress, 'fromS' | 'nextFromS'>;
 
 /** A client has every snapshot `fromS <= t < nextFromS` as of commit `position`, except those of `pending`. */
 export interface Progress {
+  /** The history of commits that positions count: FollowedDepth.commitHistory. */
+  history: string;
   /** The client has received the changes of all commits up to this one. */
   position: number;
   nextFromS: number;
@@ -19,40 +21,41 @@ export interface Progress {
 const VERSION = '1';
 const RADIX = 36;
 
-/** Writes and reads cursors of one token in one history of commits. */
+/** Writes and reads cursors of one token. */
 export class Cursors {
-  private readonly names: string;
+  private readonly token: string;
 
-  constructor(commitHistory: string, { chain, address }: TokenName) {
-    this.names = [commitHistory, `${chain}:${address}`]
-      .map((name) => textOf(crc32(name)))
-      .join('.');
+  constructor({ chain, address }: TokenName) {
+    this.token = nameOf(`${chain}:${address}`);
   }
 
   write(progress: Progress): string {
-    return textOfParts([VERSION, this.names], progress);
+    return textOfParts([VERSION, nameOf(progress.history), this.token], progress);
   }
 
   /**
+   * @param commitHistory the store's
    * @returns the progress; `other` if the cursor belongs to another token or another history of commits; null if no
    * server can have written it. Anyone can write its check: what a cursor says is a client's word, and its times have
    * limits like any other time that a client sends.
    */
-  read(cursor: string): Progress | (Span & { other: 'token' | 'history' }) | null {
+  read(
+    cursor: string,
+    commitHistory: string,
+  ): Progress | (Span & { other: 'token' | 'history' }) | null {
     const [version, history, token, ...rest] = cursor.split('.').slice(0, -1);
     const numbers = rest.map((part) => parseInt(part, RADIX));
     if (version !== VERSION || (numbers.length !== 3 && numbers.length !== 5)) return null;
     if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) return null;
     const [position, nextFromS, fromS, ahead, doneT] = numbers;
     const pending = numbers.length === 3 ? null : { upTo: position + ahead, doneT };
-    const progress = { position, nextFromS, fromS, pending };
+    const progress = { history: commitHistory, position, nextFromS, fromS, pending };
     const isPossible =
       fromS <= nextFromS &&
       (pending === null || (ahead > 0 && doneT >= fromS && doneT < nextFromS));
-    const [ownHistory, ownToken] = this.names.split('.');
     if (!isPossible || textOfParts([VERSION, history, token], progress) !== cursor) return null;
-    if (token !== ownToken) return { other: 'token', nextFromS, fromS };
-    if (history !== ownHistory) return { other: 'history', nextFromS, fromS };
+    if (token !== this.token) return { other: 'token', nextFromS, fromS };
+    if (history !== nameOf(commitHistory)) return { other: 'history', nextFromS, fromS };
     return progress;
   }
 }
@@ -60,7 +63,7 @@ export class Cursors {
 /** The text of a progress, with its check. */
 function textOfParts(
   names: readonly string[],
-  { position, nextFromS, fromS, pending }: Progress,
+  { position, nextFromS, fromS, pending }: Omit<Progress, 'history'>,
 ): string {
   const numbers = [position, nextFromS, fromS];
   if (pending !== null) numbers.push(pending.upTo - position, pending.doneT);
@@ -69,3 +72,4 @@ function textOfParts(
 }
 
 const textOf = (value: number): string => value.toString(RADIX);
+const nameOf = (name: string): string => textOf(crc32(name));

@@ -123,8 +123,8 @@ export class DepthFeed {
   step(tokenId: number, progress: Progress): Promise<Step> {
     const { depth, clock } = this.options;
     const nowS = clock.nowS();
-    const { position, nextFromS, fromS, pending } = progress;
-    const place = [position, nextFromS, fromS, pending?.upTo, pending?.doneT].join(',');
+    const { history, position, nextFromS, fromS, pending } = progress;
+    const place = [history, position, nextFromS, fromS, pending?.upTo, pending?.doneT].join(',');
     const key = `${this.commits} ${nowS} ${tokenId} ${place}`;
     return this.steps.get(key, async () => {
       // However many subscriptions take a step at once.

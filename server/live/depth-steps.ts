@@ -23,7 +23,7 @@ export type Step =
       after: (count: number) => Progress;
     }
   | { type: 'deleted'; times: number[]; after: Progress }
-  /** Revisions since the subscription's position are forgotten. */
+  /** Revisions since the subscription's position are forgotten, or it is a position of another history. */
   | { type: 'forgotten'; after: Progress }
   /** The cursor comes from another node of the cluster, and includes commits that this store does not have yet. */
   | { type: 'behind' }
@@ -39,7 +39,8 @@ export type UpdateStep = Exclude<Step, { type: 'none' | 'behind' | 'forgotten' }
  * message, however many snapshots are revised.
  */
 export async function nextStep(progress: Progress, view: DepthView, nowS: number): Promise<Step> {
-  const { position, pending, fromS } = progress;
+  const { history, position, pending, fromS } = progress;
+  if (history !== view.history) return forgotten(progress, view);
   if (view.position < (pending?.upTo ?? position)) return { type: 'behind' };
   const oldestS = oldestServedS(nowS);
   const isOld = (t: number): boolean => t < nowS - HISTORY_AFTER_S;
@@ -53,14 +54,14 @@ export async function nextStep(progress: Progress, view: DepthView, nowS: number
     if (revised.lastT !== null) {
       nextFromS = Math.max(fromS, Math.min(nextFromS, revised.lastT + 1));
     }
-    const now: Progress = { position: upTo, nextFromS, fromS, pending: null };
+    const now: Progress = { history, position: upTo, nextFromS, fromS, pending: null };
     if (revised.first < revised.end) {
       return revisionStep(revised, view, progress, now, isOld);
     }
     // More commits arrived while the subscription caught up with earlier ones.
     if (view.lastRevision > upTo) return nextStep(now, view, nowS);
   }
-  const now: Progress = { position: view.position, nextFromS, fromS, pending: null };
+  const now: Progress = { history, position: view.position, nextFromS, fromS, pending: null };
   const window = { fromS: Math.max(nextFromS, oldestS), nowS, maxSnapshots: MAX_SNAPSHOTS };
   const plan = view.plan(window);
   if (plan.snapshots.length === 0) return { type: 'none', after: now, nextT: view.nextT(nowS) };
@@ -72,8 +73,8 @@ export async function nextStep(progress: Progress, view: DepthView, nowS: number
 }
 
 /** The subscription continues with new snapshots. */
-function forgotten({ fromS, nextFromS }: Progress, { position }: DepthView): Step {
-  return { type: 'forgotten', after: { position, nextFromS, fromS, pending: null } };
+function forgotten({ fromS, nextFromS }: Progress, { history, position }: DepthView): Step {
+  return { type: 'forgotten', after: { history, position, nextFromS, fromS, pending: null } };
 }
 
 /**

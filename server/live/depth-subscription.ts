@@ -43,7 +43,7 @@ export class DepthSubscription
   /** Whether the client asked for older history than is served. */
   private isClamped = false;
   private cursors: Cursors;
-  progress: Progress = { position: 0, nextFromS: 0, fromS: 0, pending: null };
+  progress: Progress = { history: '', position: 0, nextFromS: 0, fromS: 0, pending: null };
   messageName = '';
   /** Whether the client has been up to date: snapshots after that are not history. */
   private isLive = false;
@@ -150,7 +150,7 @@ export class DepthSubscription
   private findToken(): Cursors {
     const { depth, token } = this.options;
     this.source = sourceOf(depth, token).source;
-    return new Cursors(depth.commitHistory, this.source ?? token);
+    return new Cursors(this.source ?? token);
   }
 
   /** @returns why the cursor could not be continued, or null */
@@ -161,7 +161,7 @@ export class DepthSubscription
       return null;
     }
     const { depth } = this.options;
-    const read = this.cursors.read(cursor);
+    const read = this.cursors.read(cursor, depth.commitHistory);
     const nowS = this.options.nowS();
     if (read === null) throw invalidParameter('cursor', 'expected one from a message of this API');
     if ('other' in read && read.other === 'token') {
@@ -189,10 +189,11 @@ export class DepthSubscription
 
   /** The progress of a new subscription: from a time on, or from now on. */
   private async progressFrom(fromS: number | null): Promise<Progress> {
-    const { feed, nowS } = this.options;
+    const { depth, feed, nowS } = this.options;
     const view = this.source === null ? null : await feed.view(this.source.tokenId);
     const nextFromS = fromS ?? (view?.newestT(nowS()) ?? -1) + 1;
-    return { position: view?.position ?? 0, nextFromS, fromS: nextFromS, pending: null };
+    const { history, position } = view ?? { history: depth.commitHistory, position: 0 };
+    return { history, position, nextFromS, fromS: nextFromS, pending: null };
   }
 
   private start(): void {

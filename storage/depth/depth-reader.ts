@@ -88,13 +88,14 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   async view(tokenId: number): Promise<DepthView> {
     const { revisions } = this;
     for (;;) {
-      const { position } = revisions;
+      const { history, position } = revisions;
       const lastRevision = revisions.lastOf(tokenId);
       const directory = await this.directories.get(tokenId);
       // A commit has revised the token in the meantime: the directory may have either state.
-      if (revisions.lastOf(tokenId) !== lastRevision) continue;
+      if (revisions.history !== history || revisions.lastOf(tokenId) !== lastRevision) continue;
       const markets = this.markets(tokenId);
       return {
+        history,
         position,
         lastRevision,
         newestT: (nowS) => newestShownAt(directory, nowS, nowS)?.t ?? null,
@@ -111,7 +112,8 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
         revised: async ({ after, upTo, fromS, toS }) => {
           const range = { tokenId, after, upTo, last: lastRevision };
           const revised = await revisions.times(range, fromS, toS);
-          return revisions.hasForgotten(tokenId, after) ? null : revised;
+          const isOther = revisions.history !== history;
+          return isOther || revisions.hasForgotten(tokenId, after) ? null : revised;
         },
       };
     }

@@ -49,7 +49,7 @@ export class Revisions {
 
   private constructor(
     database: Pick<Database, 'streamChunks'>,
-    /** The log whose entries the positions count; a name that no cursor knows while the store has applied none. */
+    /** The log whose entries the positions count; while the store has applied none, the name of its own next log. */
     public history: string,
     /** Position of the last applied entry. */
     public position: number,

@@ -60,12 +60,14 @@ export class FileLog {
   /**
    * Opens the log of a store, which may have no entry yet. Nothing is written.
    * @param mark the last entry that the store has applied; null if there is none
+   * @param newId of a log that begins
    * @returns the log, and the entries that the store lacks
    * @throws InputError if entries are missing or damaged, or belong to another store
    */
   static async open(
     directory: string,
     mark: LogMark | null,
+    newId: string,
   ): Promise<{ log: FileLog; missed: FileEntry[] }> {
     const folder = path.join(directory, LOG_FOLDER);
     const found = await positionsIn(folder);
@@ -75,7 +77,7 @@ export class FileLog {
     for (const position of found) bytes += (await lstat(fileOf(folder, position))).size;
     const log = new FileLog(
       folder,
-      newest?.logId ?? randomUUID(),
+      newest?.logId ?? newId,
       found[0] ?? (mark?.position ?? 0) + 1,
       newest?.position ?? mark?.position ?? 0,
       newest?.id ?? mark?.entryId ?? null,

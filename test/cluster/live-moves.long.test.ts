@@ -7,10 +7,19 @@ import { seededRandom } from '../../bench/compare/random.js';
 import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
 import { fathomClient } from '../../client/index.js';
 import type { IssuedKey } from '../../storage/contract.js';
+import { fathom, serveHere } from '../support/cli.js';
 import { NodeProcess } from '../support/cluster.js';
-import { cutAfter, HeldSnapshots, type Message } from '../support/live-client.js';
+import { temporaryDirectory } from '../support/folders.js';
+import {
+  cutAfter,
+  HeldSnapshots,
+  ingestCells,
+  LiveClient,
+  type Message,
+  timesOf,
+} from '../support/live-client.js';
 import { binance, commitDelete, commitRows, MINT, orca, snapshot } from '../support/stores.js';
-import { eventually } from '../support/waiting.js';
+import { becomes, eventually } from '../support/waiting.js';
 import { Wanderer } from './wanderer.js';
 
 const T0 = 1_794_000_000;
@@ -223,3 +232,45 @@ describe.skipIf(!hasNats)('Subscribers that go from node to node', () => {
     },
   );
 });
+
+it.skipIf(!hasNats)(
+  'A subscription that began before its server founded a cluster is reset, and goes on',
+  async () => {
+    const directory = temporaryDirectory();
+    const create = ['keys', 'create', '--tier', 'enterprise', '--data', directory];
+    const userKey = (await fathom(create)).stdout.trim();
+    // The cluster's positions will be lower than those that the subscriptions know.
+    for (let i = 0; i < 4; i++) await ingestCells(directory, [[T0, 1 + i]]);
+    const servers = await NatsServers.start(1);
+    await servers.kill(0);
+    const cluster = ['--cluster', servers.urls.join(), '--node', 'a'];
+    const service = await serveHere(directory, [...cluster, '--as-of', String(T0 + 3600)]);
+    try {
+      const client = await LiveClient.open(service.url, userKey);
+      const subscribe = { op: 'subscribe', channel: 'depth', address: MINT, group: 'all' };
+      const heard = (): unknown[] =>
+        client.heard
+          .filter(({ type }) => type !== 'heartbeat')
+          .map((message) => [message.type, ...timesOf(message)]);
+      client.send({ ...subscribe, id: 'a', from: T0 });
+      const begun = [['subscribed'], ['snapshots', T0]];
+      await becomes(heard, begun);
+      servers.start(0);
+      await becomes(async () => (await fetch(`${service.url}/readyz`)).status, 200);
+      await ingestCells(directory, [[T0 + 60, 9]]);
+      const added = [...begun, ['reset'], ['snapshots', T0 + 60]];
+      await becomes(heard, added);
+      await ingestCells(directory, [[T0, 7]]);
+      await becomes(heard, [...added, ['revised', T0]]);
+      // Its cursors are of the cluster's log.
+      const again = await LiveClient.open(service.url, userKey);
+      again.send({ ...subscribe, id: 'b', cursor: client.heard.at(-1)?.cursor });
+      expect((await again.next()).type).toBe('subscribed');
+      await ingestCells(directory, [[T0 + 120, 9]]);
+      expect(timesOf(await again.next())).toEqual([T0 + 120]);
+    } finally {
+      await service.stop();
+      await servers.close();
+    }
+  },
+);

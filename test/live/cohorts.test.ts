@@ -78,7 +78,13 @@ describe('Followers of equal progress', () => {
       messageName: 'name',
       hasRoom: true,
       view: { query: QUERY, name: 'all', format: 'json' as const },
-      progress: { position: view.position, nextFromS, fromS: 0, pending: null },
+      progress: {
+        history: view.history,
+        position: view.position,
+        nextFromS,
+        fromS: 0,
+        pending: null,
+      },
       /** `nextFromS` after each message. */
       received: [] as number[],
       isAlone: false,

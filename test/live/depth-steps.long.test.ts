@@ -19,6 +19,12 @@ const TOKEN = { chain: 'mainchain' as const, address: MINT };
 /** FATHOM_RUNS=500 makes a longer search. */
 const RUNS = Number(process.env.FATHOM_RUNS ?? 5);
 
+/** The progress of a client that has nothing before a time, and what a store shows from then on. */
+const progressFrom = ({ depth: { commitHistory: history, position } }: Store, fromS: number) => ({
+  ...{ history, position, nextFromS: fromS, fromS },
+  pending: null,
+});
+
 /** What a client has: each snapshot by its time, as text. */
 class Client {
   readonly held = new Map<number, string>();
@@ -60,8 +66,8 @@ class Client {
 
   /** Continues with the text of its cursor. */
   reconnect(): void {
-    const cursors = new Cursors(this.store.depth.commitHistory, TOKEN);
-    const read = cursors.read(cursors.write(this.progress));
+    const cursors = new Cursors(TOKEN);
+    const read = cursors.read(cursors.write(this.progress), this.store.depth.commitHistory);
     expect(read).toEqual(this.progress);
     this.progress = read as Progress;
   }
@@ -125,8 +131,7 @@ describe('A client that follows a token', () => {
           let store = await openStore(directory.path);
           await commitRows(store, [snapshot(T0 - 600), snapshot(T0)]);
           const fromS = T0 - 600 + from * 300;
-          const { position } = store.depth;
-          const client = new Client(store, { position, nextFromS: fromS, fromS, pending: null });
+          const client = new Client(store, progressFrom(store, fromS));
           for (const { change: next, takes, most, passS } of acts) {
             client.now += passS;
             switch (next.kind) {
@@ -177,7 +182,7 @@ describe('A client that follows a token', () => {
       }),
     );
     const { position } = ahead.depth;
-    const client = new Client(ahead, { position, nextFromS: T0, fromS: T0, pending: null });
+    const client = new Client(ahead, progressFrom(ahead, T0));
     client.now += 3600;
     await client.settle();
     const revise = (store: Store) => {
@@ -193,9 +198,11 @@ describe('A client that follows a token', () => {
     for (const most of [1, Infinity]) {
       await client.take(most);
       const view = await behind.depth.view(tokenOf(behind));
-      expect(await nextStep(client.progress, view, client.now)).toEqual({ type: 'behind' });
+      const elsewhere = { ...client.progress, history: view.history };
+      expect(await nextStep(elsewhere, view, client.now)).toEqual({ type: 'behind' });
     }
-    const { held, progress } = client;
+    const { held } = client;
+    const progress = { ...client.progress, history: behind.depth.commitHistory };
     const pending = { upTo: position + 1, doneT: T0 };
     const first = new Client(behind, { ...progress, position, pending });
     for (const [t, text] of held) first.held.set(t, text);

@@ -20,6 +20,7 @@ const NOW_S = T0 + COUNT;
 const held = new FreshStore();
 
 const at = (position: number, fromS: number): Progress => ({
+  history: held.store.depth.commitHistory,
   position,
   nextFromS: NOW_S,
   fromS,

@@ -161,7 +161,7 @@ describe('A change', () => {
   });
 
   it('of a process that lost the store is not overwritten: its entry is applied', async () => {
-    const { log } = await FileLog.open(held.store.directory, held.store.applied.ownMark);
+    const { log } = await FileLog.open(held.store.directory, held.store.applied.ownMark, 'new');
     const { stored } = held.store.keys.draft({ tier: 'premium' });
     const content = packEntry({ kind: 'key', stored, isNew: true });
     await log.append({ bundle: null, content });
