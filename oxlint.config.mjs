@@ -7,7 +7,7 @@ const wrappers = {
   'compute/messagepack.ts': ['msgpackr'],
   'compute/segment/lz4.ts': ['lz4-napi'],
   'server/http/node-socket.ts': ['ws'],
-  'server/http/uws{,-request,-socket}.ts': ['uWebSockets.js'],
+  'server/http/uws{,-exchange,-socket}.ts': ['uWebSockets.js'],
   'server/logger.ts': ['pino', 'pino-pretty'],
   'server/operations/metrics.ts': ['prom-client'],
   'storage/duckdb/*.ts': ['@duckdb/node-api'],

@@ -1,10 +1,8 @@
 /**
- * One request and its reply. The exchange owns the engine's request: nothing else touches it, and the
- * exchange does not reply to it after the client has disconnected.
+ * One request and its reply, whatever the engine: `uws-exchange.ts` and `node-exchange.ts` receive its body and send its
+ * reply. Nothing is sent after the client has disconnected.
  */
-import { RequestBody } from './body.js';
 import type { BytesInFlight } from './budget.js';
-import type { EngineRequest, OpenSocket, ReplyStream } from './engine.js';
 import {
   type ApiError,
   type Headers,
@@ -15,6 +13,9 @@ import {
   replyTooLarge,
 } from './errors.js';
 import { freeMemory } from './free-memory.js';
+import type { OpenSocket, ReplyStream } from './outlet.js';
+import { checkSize, MAX_READ_AHEAD_BYTES, type OnChunk, wholeBody } from './request-body.js';
+import { headerOf, isHandshake, offeredProtocols, type RequestHead } from './request-head.js';
 import { type StallLimits, StallWatch } from './stall-watch.js';
 
 const REQUEST_ID_HEADER = 'x-request-id';
@@ -64,7 +65,18 @@ interface RequestOrigin {
   forwardedFor: string;
 }
 
+export interface ReplyHead {
+  status: number;
+  reason: string;
+  /** All but the length. */
+  headers: Headers;
+  /** Whether the connection ends with this reply. */
+  isLast: boolean;
+}
+
 export interface ExchangeHost extends StallLimits {
+  /** Makes an id for a request that has none. */
+  nextId(): string;
   /** Bytes of replies that the kernel has not taken yet. */
   bytesInFlight: BytesInFlight;
   /** Cuts the slowest reader among the clients with a key, or among those without; false: none is slow. */
@@ -75,7 +87,7 @@ export interface ExchangeHost extends StallLimits {
   onEnd(exchange: Exchange): void;
 }
 
-export class Exchange {
+export abstract class Exchange {
   readonly id: string;
   readonly method: string;
   /** The path as sent, percent-encoded. */
@@ -84,8 +96,6 @@ export class Exchange {
   readonly query: string;
   /** The pattern of the matching route; null: none matches. */
   route: string | null = null;
-  private readonly host: ExchangeHost;
-  private readonly request: EngineRequest;
   private readonly replyHeaders: (readonly [string, string])[];
   private state: 'open' | 'sending' | 'ended' = 'open';
   /** Whether the client has disconnected or was cut off. */
@@ -97,10 +107,14 @@ export class Exchange {
   /** What its client may ask for instead of a reply that is too large, beside a compressed one; null: nothing. */
   smaller: string | null = null;
   private gone: (() => void) | null = null;
-  private readonly body: RequestBody;
   /** Of a reply that the kernel has not taken yet. */
   private stallWatch: StallWatch | null = null;
+  /** Of a request whose handler is called later. */
   private keptOrigin: RequestOrigin | null = null;
+  /** The request's body, read for a handler that is called later; null: it is not. */
+  private bodyAhead: Promise<Uint8Array> | null = null;
+  /** The reply's body, if it is freed once it has been sent. */
+  private onceBody: Uint8Array | null = null;
   private countedBytes = 0;
   private readonly startedMs = performance.now();
   /** The reply's status; null before the reply, and if the client disconnected first. */
@@ -108,19 +122,50 @@ export class Exchange {
   /** Bytes of the reply's body that the kernel has taken. */
   bytes = 0;
 
-  /** @param nextId makes an id for a request that has none */
-  constructor(host: ExchangeHost, nextId: () => string, request: EngineRequest) {
-    this.host = host;
-    this.request = request;
-    this.body = new RequestBody(request);
-    this.method = request.method;
-    this.path = request.path;
-    this.query = request.query;
+  constructor(
+    private readonly host: ExchangeHost,
+    protected readonly head: RequestHead,
+  ) {
+    this.method = head.method;
+    this.path = head.path;
+    this.query = head.query;
     const givenId = this.header(REQUEST_ID_HEADER);
-    this.id = givenId !== '' && REQUEST_ID.test(givenId) ? givenId : nextId();
+    this.id = givenId !== '' && REQUEST_ID.test(givenId) ? givenId : host.nextId();
     this.replyHeaders = [['X-Request-Id', this.id]];
-    request.onGone(() => this.onAborted());
   }
+
+  /** The address at the other end of the connection; until the handler first awaits anything. */
+  protected abstract address(): string;
+
+  /** Receives the request's body, once; until the handler first awaits anything. The engine drops a body that nobody reads. */
+  protected abstract receive(onChunk: OnChunk): void;
+
+  /**
+   * Sends the reply. To HEAD it sends what a GET would get, without the body.
+   * @param body must not change afterwards; null: the status has none
+   * @returns whether the kernel took all at once; otherwise took() follows
+   */
+  protected abstract send(head: ReplyHead, body: Uint8Array | null): boolean;
+
+  /**
+   * Sends a reply whose end is not known yet.
+   * @param filler bytes that the client ignores between any two writes
+   * @param onTaken is called when the kernel has taken some of what waited
+   */
+  protected abstract sendStream(
+    head: ReplyHead,
+    filler: Uint8Array,
+    onTaken: () => void,
+  ): ReplyStream;
+
+  /** Whether the engine can turn the connection into a WebSocket. */
+  protected abstract readonly canUpgrade: boolean;
+
+  /** Does so. @param protocol one of those that the client offers; null: none */
+  protected abstract upgrade(headers: Headers, protocol: string | null, open: OpenSocket): void;
+
+  /** Cuts the client's connection. */
+  protected abstract cut(): void;
 
   /** Milliseconds since the request arrived. */
   get ageMs(): number {
@@ -161,10 +206,9 @@ export class Exchange {
 
   /** Where the request came from. Only before the handler first awaits anything. */
   get origin(): RequestOrigin {
-    const { request } = this;
     return (
       this.keptOrigin ?? {
-        address: request.address(),
+        address: this.address(),
         forwardedFor: this.header(FORWARDED_FOR_HEADER),
       }
     );
@@ -172,7 +216,7 @@ export class Exchange {
 
   /** A request header's value, its lines joined by commas; '' if not sent. */
   header(name: RequestHeader): string {
-    return this.request.header(name);
+    return headerOf(this.head, name);
   }
 
   /** Adds a header to the reply, whatever its status. */
@@ -200,7 +244,10 @@ export class Exchange {
    * @throws ApiError 413 as soon as it exceeds `maxBytes`
    */
   readBody(maxBytes: number): Promise<Uint8Array> {
-    return this.body.read(maxBytes);
+    if (this.keptOrigin === null) return this.receiveWhole(maxBytes);
+    return (
+      this.bodyAhead?.then((body) => checkSize(body, maxBytes)) ?? Promise.reject(replayBusy())
+    );
   }
 
   /**
@@ -209,7 +256,13 @@ export class Exchange {
    */
   postpone(readsAhead: boolean): void {
     this.keptOrigin = this.origin;
-    this.body.postpone(readsAhead);
+    if (!readsAhead) return;
+    this.bodyAhead = this.receiveWhole(MAX_READ_AHEAD_BYTES);
+    this.bodyAhead.catch(() => undefined);
+  }
+
+  private receiveWhole(maxBytes: number): Promise<Uint8Array> {
+    return wholeBody((onChunk) => this.receive(onChunk), maxBytes);
   }
 
   replyJson(status: number, document: unknown, headers: Headers = []): void {
@@ -254,19 +307,20 @@ export class Exchange {
       headers: [...this.replyHeaders, ...headers, ...this.settled(status)],
       isLast: this.host.closing() || (sent === 0 && this.isUnlimited(status)),
     };
-    const onSent = (): void => {
-      this.end();
-      if (bodyUse === 'once' && body !== null) freeMemory(body);
-    };
-    const isAllTaken = this.request.reply(head, body, (taken, isAll) => {
-      this.bytes = taken;
-      if (isAll) onSent();
-      else this.stallWatch?.took(taken);
-    });
-    if (isAllTaken) {
-      this.bytes = sent;
-      onSent();
-    } else this.stallWatch = new StallWatch(this.host, () => this.abandon());
+    if (bodyUse === 'once') this.onceBody = body;
+    if (this.send(head, body)) this.took(sent, true);
+    else this.stallWatch = new StallWatch(this.host, () => this.abandon());
+  }
+
+  /** Called as the kernel takes more of the reply's body. @param bytes how much it has taken so far */
+  protected took(bytes: number, isAll: boolean): void {
+    this.bytes = bytes;
+    if (!isAll) {
+      this.stallWatch?.took(bytes);
+      return;
+    }
+    this.end();
+    if (this.onceBody !== null) freeMemory(this.onceBody);
   }
 
   /**
@@ -281,7 +335,7 @@ export class Exchange {
 
   /** The protocols that the client offers for a WebSocket; null: it asks for none. */
   get socketProtocols(): readonly string[] | null {
-    return this.request.socketProtocols;
+    return this.canUpgrade && isHandshake(this.head) ? offeredProtocols(this.head) : null;
   }
 
   /** Turns the connection into a WebSocket, which ends the exchange. Call it instead of reply(). */
@@ -289,7 +343,7 @@ export class Exchange {
     if (this.answered) return;
     this.status = 101;
     const headers = [...this.replyHeaders, ...this.settled(101)];
-    this.request.openSocket(headers, protocol, open);
+    this.upgrade(headers, protocol, open);
     this.end();
   }
 
@@ -305,8 +359,7 @@ export class Exchange {
     this.status = 200;
     const all = [...this.replyHeaders, ...headers, ...this.settled(200)];
     const head = { status: 200, reason: reasonPhrase(200), headers: all, isLast: true };
-    const stream = this.request.stream(head, filler, onTaken);
-    const { request } = this;
+    const stream = this.sendStream(head, filler, onTaken);
     return {
       get waitingBytes() {
         return stream.waitingBytes;
@@ -321,13 +374,13 @@ export class Exchange {
         stream.end();
         this.end();
       },
-      cut: () => request.cut(),
+      cut: () => this.cut(),
     };
   }
 
   /** Cuts the client's connection. */
   abandon(): void {
-    if (this.state !== 'ended') this.request.cut();
+    if (this.state !== 'ended') this.cut();
   }
 
   /** What to ask for instead of a reply with these headers. */
@@ -360,7 +413,8 @@ export class Exchange {
     return settle === null ? [] : settle(status);
   }
 
-  private onAborted(): void {
+  /** Called when the connection ends before the reply is sent in full. Afterwards nothing is sent. */
+  protected lost(): void {
     this.aborted = true;
     if (this.cancelFlag) Atomics.store(this.cancelFlag, 0, 1);
     this.gone?.();

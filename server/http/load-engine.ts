@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../logger.js';
 import type { EngineName, HttpEngine } from './engine.js';
+import { startHttpServer } from './server.js';
 
 /** Deadline of the check. */
 const DEADLINE_MS = 2_000;
@@ -32,25 +33,23 @@ function lastLine(error: unknown): string {
 
 /** Logs a warning if the engine has the fault. Never rejects: a check that cannot run finds no fault. */
 export async function warnOfFault(engine: HttpEngine, logger: Logger): Promise<void> {
-  if (await takesSplitRequestLine(engine).catch(() => true)) return;
+  if (await takesSplitRequestLine(engine, logger).catch(() => true)) return;
   logger.warn(
     'this build of the HTTP engine refuses a request line that arrives in pieces: run Node 24, --http-engine node, or nginx or HAProxy in front',
     { http_engine: engine.name, node: process.version },
   );
 }
 
-/** Whether the engine accepts a request line that arrives in two pieces, tested on a temporary listener. */
-export async function takesSplitRequestLine(engine: HttpEngine): Promise<boolean> {
-  const listener = await engine.listen({
+/** Whether the engine accepts a request line that arrives in two pieces, tested on a temporary port. */
+export async function takesSplitRequestLine(engine: HttpEngine, logger: Logger): Promise<boolean> {
+  const server = await startHttpServer({
+    engine,
     host: '127.0.0.1',
     port: 0,
-    onRequest(request) {
-      request.onGone(() => undefined);
-      const head = { status: 200, reason: 'OK', headers: [], isLast: false };
-      request.reply(head, Buffer.from('ok'), () => undefined);
-    },
+    handle: (exchange) => exchange.replyJson(200, 'ok'),
+    logger,
   });
-  const socket = connect({ port: listener.port, host: '127.0.0.1', noDelay: true });
+  const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true });
   try {
     const reply = new Promise<string>((resolve, reject) => {
       socket.setTimeout(DEADLINE_MS, () => reject(new Error('no reply')));
@@ -70,6 +69,6 @@ export async function takesSplitRequestLine(engine: HttpEngine): Promise<boolean
     return (await reply).startsWith('HTTP/1.1 200 ');
   } finally {
     socket.destroy();
-    listener.close();
+    await server.close();
   }
 }

@@ -3,7 +3,7 @@
  * that a client knows. Parameters of an accepted media type, such as `charset`, do not exclude an offer
  * without them.
  */
-import { MAX_LIST_MEMBERS, membersOf } from './engine.js';
+import { MAX_LIST_MEMBERS, membersOf } from './request-head.js';
 
 /** Whether an If-None-Match header names an entity tag (RFC 9110, 13.1.2: weak comparison). */
 export function namesTag(ifNoneMatch: string, tag: string): boolean {

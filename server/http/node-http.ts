@@ -2,17 +2,15 @@
 import http, { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
-  badRequest,
-  framingFault,
   type HttpEngine,
-  isHandshake,
   listenFault,
   type Listener,
   type ListenOptions,
   requestHeadBytes,
 } from './engine.js';
 import { ApiError, NOT_STORED, reasonPhrase } from './errors.js';
-import { ClientConnection } from './node-request.js';
+import { ClientConnection, NodeExchange, readHead } from './node-exchange.js';
+import { badRequest, framingFault, isHandshake, type RequestHead } from './request-head.js';
 
 /** The longest time for a request to arrive, and between two requests; uWebSockets.js has the same. */
 const IDLE_LIMIT_MS = 10_000;
@@ -21,7 +19,7 @@ const CHECK_INTERVAL_MS = 1_000;
 export const nodeEngine: HttpEngine = { name: 'node', listen };
 
 function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, onRequest, connections: limit, socketPath } = options;
+  const { host, port, exchanges, onRequest, connections: limit, socketPath } = options;
   const connections = new WeakMap<Socket, ClientConnection>();
   const server = http.createServer({
     maxHeaderSize: requestHeadBytes(),
@@ -42,24 +40,28 @@ function listen(options: ListenOptions): Promise<Listener> {
     socket.once('close', () => limit?.closed());
     if (limit?.opened() === false) socket.destroy();
   });
-  const onIncoming = (req: IncomingMessage, res: ServerResponse, head: Buffer | null = null) => {
+  const onIncoming = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    upgradeHead: Buffer | null = null,
+  ) => {
     // Behind a request that ended the connection.
     if (!req.socket.writable) {
       stopParsing(req.socket);
       return;
     }
     const connection = connections.get(req.socket) as ClientConnection;
-    const fault = requestFault(req);
+    const head = readHead(req);
+    const fault = requestFault(head, req.httpVersion);
     if (!connection.isReady) connection.cut();
     else if (fault !== null) refuse(connection, fault);
-    else onRequest(connection.take(req, res, head));
+    else onRequest(new NodeExchange(exchanges, head, { connection, req, res, upgradeHead }));
   };
   server.on('request', (req, res) => onIncoming(req, res));
   if (socketPath !== undefined) {
     server.on('upgrade', (req, socket, head) => {
-      const header = (name: string) => req.headers[name]?.toString() ?? '';
-      const isSocket = isHandshake({ method: req.method ?? '', header });
-      if (req.url?.split('?')[0] !== socketPath || !isSocket) {
+      const asked = readHead(req);
+      if (asked.path !== socketPath || !isHandshake(asked)) {
         parseAgain(server, req, socket as Socket, head);
         return;
       }
@@ -135,12 +137,12 @@ function stopParsing(socket: Socket): void {
 /** Replies to bytes that are not a valid request, unless another reply is being sent, and closes the connection. */
 function refuse(connection: ClientConnection, fault: ApiError): void {
   const { socket, unread } = connection;
-  if (!socket.writable || [...unread].some((request) => request.isAnswered)) {
+  if (!socket.writable || [...unread].some((exchange) => exchange.isAnswered)) {
     connection.cut();
     return;
   }
   // The bytes belong to the body of one of them.
-  for (const request of unread) request.gone();
+  for (const exchange of unread) exchange.forget();
   const body = JSON.stringify(fault.body);
   const head = [
     `HTTP/1.1 ${fault.status} ${reasonPhrase(fault.status)}`,
@@ -153,11 +155,9 @@ function refuse(connection: ClientConnection, fault: ApiError): void {
 }
 
 /** A fault that Node accepts. HTTP/1.0 needs no Host. */
-function requestFault({ httpVersion, rawHeaders }: IncomingMessage): ApiError | null {
+function requestFault(head: RequestHead, httpVersion: string): ApiError | null {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return wrongVersion();
-  const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
-  const values = rawHeaders.filter((_, i) => i % 2 === 1);
-  return framingFault(names, values, httpVersion === '1.1');
+  return framingFault(head, httpVersion === '1.1');
 }
 
 const wrongVersion = () =>

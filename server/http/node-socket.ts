@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ServerOptions, WebSocket, WebSocketServer } from 'ws';
-import { type LiveSocket, type OpenSocket, SOCKET_LIMITS } from './engine.js';
 import type { Headers } from './errors.js';
+import { type LiveSocket, type OpenSocket, SOCKET_LIMITS } from './outlet.js';
 
 /** The types of ws lack the last one. */
 const SOCKET_OPTIONS: ServerOptions & { closeTimeout: number } = {

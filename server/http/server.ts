@@ -5,8 +5,8 @@ import type { Logger } from '../logger.js';
 import { DEFAULT_SHARES } from '../memory.js';
 import { BytesInFlight, type BytesInFlightLimits } from './budget.js';
 import type { ConnectionLimit } from './connection-limit.js';
-import type { EngineRequest, HttpEngine } from './engine.js';
-import { Exchange, type ExchangeHost } from './exchange.js';
+import type { HttpEngine } from './engine.js';
+import type { Exchange, ExchangeHost } from './exchange.js';
 
 export interface HttpLimits extends BytesInFlightLimits {
   /** A client that reads its reply more slowly than `leastBytesPerS` over this time is cut off. */
@@ -90,7 +90,8 @@ export async function startHttpServer({
   const waiting = new Set<Exchange>();
   let closing: Promise<void> | null = null;
   let whenIdle = () => {};
-  const exchangeHost: ExchangeHost = {
+  const exchanges: ExchangeHost = {
+    nextId: requestIds(),
     bytesInFlight: new BytesInFlight(limits),
     stallLimitMs: limits.stallLimitMs,
     leastBytesPerS: limits.leastBytesPerS,
@@ -103,10 +104,8 @@ export async function startHttpServer({
       if (live === 0) whenIdle();
     },
   };
-  const nextId = requestIds();
   let inTurn = 0;
-  const onRequest = (request: EngineRequest) => {
-    const exchange = new Exchange(exchangeHost, nextId, request);
+  const onRequest = (exchange: Exchange) => {
     live++;
     if (inTurn === 0) setImmediate(() => (inTurn = 0));
     if (++inTurn <= MAX_REQUESTS_PER_TURN) {
@@ -120,7 +119,14 @@ export async function startHttpServer({
       if (!exchange.aborted) handle(exchange);
     });
   };
-  const listener = await engine.listen({ host, port, onRequest, connections, socketPath });
+  const listener = await engine.listen({
+    host,
+    port,
+    exchanges,
+    onRequest,
+    connections,
+    socketPath,
+  });
   const drain = async () => {
     listener.stopListening();
     if (live > 0) {
@@ -136,7 +142,7 @@ export async function startHttpServer({
       return live;
     },
     get bytesInFlight() {
-      return exchangeHost.bytesInFlight.taken;
+      return exchanges.bytesInFlight.taken;
     },
     close: () => (closing ??= drain()),
   };

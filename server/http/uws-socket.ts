@@ -1,6 +1,6 @@
 /** WebSockets of uWebSockets.js. */
 import type * as Uws from 'uWebSockets.js';
-import { type LiveSocket, type OpenSocket, SOCKET_LIMITS, type SocketListener } from './engine.js';
+import { type LiveSocket, type OpenSocket, SOCKET_LIMITS, type SocketListener } from './outlet.js';
 
 /** What the library keeps with a socket. */
 export interface SocketData {

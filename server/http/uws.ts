@@ -2,14 +2,9 @@
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type * as Uws from 'uWebSockets.js';
-import {
-  framingFault,
-  type HttpEngine,
-  listenFault,
-  type Listener,
-  type ListenOptions,
-} from './engine.js';
-import { UwsRequest } from './uws-request.js';
+import { type HttpEngine, listenFault, type Listener, type ListenOptions } from './engine.js';
+import { framingFault } from './request-head.js';
+import { readHead, refuse, UwsExchange } from './uws-exchange.js';
 import { SOCKET_BEHAVIOR, type SocketData } from './uws-socket.js';
 
 const uws = createRequire(import.meta.url)('uWebSockets.js') as typeof Uws;
@@ -30,19 +25,26 @@ interface UntypedApp {
 export const uwsEngine: HttpEngine = { name: 'uws', listen };
 
 async function listen(options: ListenOptions): Promise<Listener> {
-  const { host, port, onRequest, connections, socketPath } = options;
+  const { host, port, exchanges, onRequest, connections, socketPath } = options;
   const app = uws.App();
   app.filter((res, change) => {
     if (Number(change) < 0) connections?.closed();
     else if (connections?.opened() === false) res.close();
   });
-  const onIncoming = (request: UwsRequest): void => {
-    const fault = framingFault(request.names, request.values);
-    if (fault !== null) request.refuse(fault);
-    else {
-      onRequest(request);
-      request.handlerReturned();
+  const onIncoming = (
+    res: Uws.HttpResponse,
+    req: Uws.HttpRequest,
+    socketContext: Uws.us_socket_context_t | null = null,
+  ): void => {
+    const head = readHead(req);
+    const fault = framingFault(head);
+    if (fault !== null) {
+      refuse(res, fault);
+      return;
     }
+    const exchange = new UwsExchange(exchanges, head, res, socketContext);
+    onRequest(exchange);
+    exchange.handlerReturned();
   };
   if (socketPath !== undefined) {
     app.ws<SocketData>(socketPath, {
@@ -54,10 +56,10 @@ async function listen(options: ListenOptions): Promise<Listener> {
         // either side, it leaves it half-open for up to 20 s.
         connections?.ended();
       },
-      upgrade: (res, req, context) => onIncoming(new UwsRequest(res, req, context)),
+      upgrade: onIncoming,
     });
   }
-  app.any('/*', (res, req) => onIncoming(new UwsRequest(res, req)));
+  app.any('/*', (res, req) => onIncoming(res, req));
   const socket = await new Promise<Uws.us_listen_socket | false>((resolve) => {
     // Without this option, a second server on the port would get half of the connections.
     const { LIBUS_LISTEN_EXCLUSIVE_PORT: exclusive } = uws as unknown as UntypedUws;

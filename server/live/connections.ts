@@ -3,7 +3,7 @@ import type { KeyRecord, KeySource } from '../../storage/contract.js';
 import { Turns } from '../../storage/turns.js';
 import { wallS } from '../../storage/wall-clock.js';
 import { validKey } from '../api/routes.js';
-import { SOCKET_LIMITS } from '../http/engine.js';
+import { SOCKET_LIMITS } from '../http/outlet.js';
 import { ApiError } from '../http/errors.js';
 import { type Limiter, tooMany } from '../limits/limiter.js';
 import { LiveConnection, type Wire } from './connection.js';

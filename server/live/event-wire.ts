@@ -1,5 +1,5 @@
 /** Server-Sent Events: writes the messages of a connection as events. */
-import type { ReplyStream } from '../http/engine.js';
+import type { ReplyStream } from '../http/outlet.js';
 import type { Wire } from './connection.js';
 import { encodeMessage } from './protocol.js';
 

@@ -6,7 +6,7 @@ import type { ReadingOptions } from '../api/parameters.js';
 import { QueryParameters } from '../api/query.js';
 import { admit } from '../api/routes.js';
 import { Reply, negotiateForm, notAcceptable, replyDocument } from '../api/replies.js';
-import { WEBSOCKET_VERSION } from '../http/engine.js';
+import { WEBSOCKET_VERSION } from '../http/request-head.js';
 import { ApiError, NOT_STORED } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';

@@ -3,7 +3,7 @@ import { webcrypto } from 'node:crypto';
 import { canEncode, type ContentEncoding } from '../../compute/replay/compress.js';
 import type { PageFormat } from '../../compute/replay/page-format.js';
 import { notAcceptable } from '../api/replies.js';
-import { membersOf } from '../http/engine.js';
+import { membersOf } from '../http/request-head.js';
 import type { Headers } from '../http/errors.js';
 import type { Exchange } from '../http/exchange.js';
 import { bestOffer, negotiateEncoding, negotiateMediaType } from '../http/negotiation.js';

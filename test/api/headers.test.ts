@@ -1,6 +1,6 @@
 /** Requests as sent over the wire, in both engines: headers of several lines, and bodies that are not read. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EngineRequest } from '../../server/http/engine.js';
+import { Exchange, type ExchangeHost, type ReplyHead } from '../../server/http/exchange.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { Limiter } from '../../server/limits/limiter.js';
 import { DEFAULT_PLANS } from '../../server/limits/plans.js';
@@ -20,21 +20,53 @@ import {
 import { eventually } from '../support/waiting.js';
 import { ENGINES } from '../support/engines.js';
 
+/** A request that no engine has received. */
+class MadeUp extends Exchange {
+  protected readonly canUpgrade = false;
+
+  constructor(
+    exchanges: ExchangeHost,
+    key: string,
+    private readonly onReply: (status: number) => void,
+  ) {
+    const lines = { names: ['x-api-key'], values: [key] };
+    super(exchanges, { method: 'POST', path: '/api/v1/score', query: '', ...lines });
+  }
+
+  protected address = () => '127.0.0.1';
+  protected receive = () => undefined;
+  protected upgrade = () => undefined;
+  protected cut = () => undefined;
+  protected sendStream = () => ({
+    waitingBytes: 0,
+    write: () => undefined,
+    end: () => undefined,
+    cut: () => undefined,
+  });
+
+  protected send({ status }: ReplyHead): boolean {
+    this.onReply(status);
+    return true;
+  }
+}
+
 const PAGE = `/api/v1/replay/${MINT}?from=${NOW_S - 3600}&to=${NOW_S - 60}`;
 
 describe.each(ENGINES)('over engine %s', (name) => {
   let service: TestService;
-  let onRequest: (request: EngineRequest) => void;
+  let exchanges: ExchangeHost;
+  let onRequest: (exchange: Exchange) => void;
   /** Requests whose body was read. */
   let bodiesRead = 0;
 
   beforeAll(async () => {
     const engine = await loadEngine(name, loggerInto([]));
-    const countBodies = (request: EngineRequest): void => {
-      const onData = request.onData.bind(request);
-      request.onData = (listener) => {
+    const countBodies = (exchange: Exchange): void => {
+      const received = exchange as unknown as { receive: (onChunk: unknown) => void };
+      const receive = received.receive.bind(exchange);
+      received.receive = (onChunk) => {
         bodiesRead++;
-        onData(listener);
+        receive(onChunk);
       };
     };
     const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(30, 20));
@@ -48,14 +80,14 @@ describe.each(ENGINES)('over engine %s', (name) => {
       }),
       engine: {
         name,
-        listen: (options) =>
-          engine.listen({
-            ...options,
-            onRequest: (onRequest = (request) => {
-              countBodies(request);
-              options.onRequest(request);
-            }),
-          }),
+        listen(options) {
+          ({ exchanges } = options);
+          onRequest = (exchange) => {
+            countBodies(exchange);
+            options.onRequest(exchange);
+          };
+          return engine.listen({ ...options, onRequest });
+        },
       },
     });
   });
@@ -140,20 +172,8 @@ describe.each(ENGINES)('over engine %s', (name) => {
     it('is not kept for the next turn if a turn has too many requests', async () => {
       const before = bodiesRead;
       const replies: number[] = [];
-      const requestWith = (value: string): EngineRequest => ({
-        method: 'POST',
-        path: '/api/v1/score',
-        query: '',
-        header: (name) => (name === 'x-api-key' ? value : ''),
-        address: () => '127.0.0.1',
-        onGone: () => undefined,
-        onData: () => undefined,
-        reply: ({ status }) => replies.push(status) > 0,
-        socketProtocols: null,
-        openSocket: () => undefined,
-        stream: () => ({ waitingBytes: 0, write: () => 0, end: () => 0, cut: () => 0 }),
-        cut: () => undefined,
-      });
+      const requestWith = (value: string) =>
+        new MadeUp(exchanges, value, (status) => replies.push(status));
       for (let i = 0; i < 1000; i++) onRequest(requestWith('no such key'));
       onRequest(requestWith(ENTERPRISE_KEY));
       await eventually('a reply to all', () => replies.length === 1001);

@@ -247,7 +247,7 @@ describe.each(ENGINES)('engine %s', (name) => {
   beforeAll(async () => {
     const engine = await loadEngine(name, logger);
     expect(engine.name).toBe(name);
-    isOld = !(await takesSplitRequestLine(engine));
+    isOld = !(await takesSplitRequestLine(engine, logger));
     server = await startHttpServer({
       engine,
       host: '127.0.0.1',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_RECEIVED_BODY_BYTES } from '../../server/http/engine.js';
+import { MAX_RECEIVED_BODY_BYTES } from '../../server/http/request-head.js';
 import { RawClient, requestText } from '../support/raw-client.js';
 import { eventually } from '../support/waiting.js';
 import {

@@ -1,6 +1,6 @@
 /** Replies whose end is not known yet. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ReplyStream } from '../../server/http/engine.js';
+import type { ReplyStream } from '../../server/http/outlet.js';
 import { loadEngine } from '../../server/http/load-engine.js';
 import { createRouter, type Route } from '../../server/http/router.js';
 import { HTTP_LIMITS, type HttpServer, startHttpServer } from '../../server/http/server.js';

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
-import { type EngineName, SOCKET_LIMITS } from '../../server/http/engine.js';
+import type { EngineName } from '../../server/http/engine.js';
+import { SOCKET_LIMITS } from '../../server/http/outlet.js';
 import { newKey, type Service, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { expectServed, frame, PING, PONG, Raw, text, TEXT } from '../support/raw-socket.js';

@@ -1,19 +1,12 @@
-/** One request of Node's HTTP and the reply to it. */
+/** Receives and sends by Node's HTTP. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import {
-  declaresLongBody,
-  type EngineRequest,
-  LIST_SEPARATOR,
-  MAX_RECEIVED_BODY_BYTES,
-  offeredProtocols,
-  type OnTaken,
-  type OpenSocket,
-  type ReplyHead,
-  type ReplyStream,
-} from './engine.js';
 import type { Headers } from './errors.js';
+import { Exchange, type ExchangeHost, type ReplyHead } from './exchange.js';
 import { upgrade } from './node-socket.js';
+import type { OpenSocket, ReplyStream } from './outlet.js';
+import type { OnChunk } from './request-body.js';
+import { declaresLongBody, MAX_RECEIVED_BODY_BYTES, type RequestHead } from './request-head.js';
 
 /** How often the engine looks how much of a body waits for a slow client. */
 const PROGRESS_MS = 1_000;
@@ -25,8 +18,8 @@ const MAX_UNREAD_BYTES = 64 * 1024;
 /** A connection of Node's HTTP server, whose requests arrive one after the other. */
 export class ClientConnection {
   /** Replies that the kernel has not taken yet. */
-  readonly unread = new Set<NodeRequest>();
-  private latest: NodeRequest | null = null;
+  readonly unread = new Set<NodeExchange>();
+  private latest: NodeExchange | null = null;
 
   constructor(readonly socket: Socket) {
     socket.once('close', () => this.cut());
@@ -36,66 +29,75 @@ export class ClientConnection {
   get isReady(): boolean {
     if (this.socket.destroyed || this.latest?.isHandedOver === false) return false;
     let bytes = 0;
-    for (const request of this.unread) bytes += request.replyBytes;
+    for (const exchange of this.unread) bytes += exchange.replyBytes;
     return bytes <= MAX_UNREAD_BYTES;
   }
 
   /** Closes the connection, and calls the listeners of its requests before it returns. */
   cut(): void {
     this.socket.destroy();
-    for (const request of this.unread) request.gone();
+    for (const exchange of this.unread) exchange.forget();
   }
 
-  take(req: IncomingMessage, res: ServerResponse, upgradeHead: Buffer | null): NodeRequest {
-    this.latest = new NodeRequest(this, req, res, upgradeHead);
-    this.unread.add(this.latest);
-    return this.latest;
+  begin(exchange: NodeExchange): void {
+    this.latest = exchange;
+    this.unread.add(exchange);
   }
 }
 
-class NodeRequest implements EngineRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
+export function readHead({ method = '', url = '', rawHeaders }: IncomingMessage): RequestHead {
+  const target = fromUtf8(url);
+  const mark = target.indexOf('?');
+  const names: string[] = [];
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    names.push(rawHeaders[i].toLowerCase());
+    values.push(fromUtf8(rawHeaders[i + 1]));
+  }
+  return {
+    method,
+    path: mark < 0 ? target : target.slice(0, mark),
+    query: mark < 0 ? '' : target.slice(mark + 1),
+    names,
+    values,
+  };
+}
+
+/** What Node has of a request. */
+interface NodeParts {
+  connection: ClientConnection;
+  req: IncomingMessage;
+  res: ServerResponse;
+  /** The first bytes after a request for a WebSocket; null for any other request. */
+  upgradeHead: Buffer | null;
+}
+
+export class NodeExchange extends Exchange {
   /** Whether Node has been given the whole reply. */
   isHandedOver = false;
   /** Bytes of the reply that Node has been given. */
   replyBytes = 0;
-  private readonly headers = new Map<string, string>();
-  private listener: (() => void) | null = null;
   private progress: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly connection: ClientConnection,
-    private readonly req: IncomingMessage,
-    private readonly res: ServerResponse,
-    /** The first bytes after a request for a WebSocket; null for any other request. */
-    private readonly upgradeHead: Buffer | null,
+    host: ExchangeHost,
+    head: RequestHead,
+    private readonly node: NodeParts,
   ) {
-    this.method = req.method ?? '';
-    const url = fromUtf8(req.url ?? '');
-    const mark = url.indexOf('?');
-    this.path = mark < 0 ? url : url.slice(0, mark);
-    this.query = mark < 0 ? '' : url.slice(mark + 1);
-    const { rawHeaders } = req;
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i].toLowerCase();
-      const before = this.headers.get(name);
-      const value = rawHeaders[i + 1];
-      this.headers.set(name, before === undefined ? value : before + LIST_SEPARATOR + value);
-    }
-    if (this.headers.has('content-length') || this.headers.has('transfer-encoding'))
-      this.boundBody();
+    super(host, head);
+    node.connection.begin(this);
+    const { names } = head;
+    if (names.includes('content-length') || names.includes('transfer-encoding')) this.boundBody();
   }
 
-  address(): string {
-    return this.req.socket.remoteAddress ?? '';
+  protected address(): string {
+    return this.node.req.socket.remoteAddress ?? '';
   }
 
   /** Receives the body to its end, also after the reply, and closes the connection if it is too long. */
   private boundBody(): void {
     let bytes = 0;
-    this.req.on('data', (chunk: Buffer) => {
+    this.node.req.on('data', (chunk: Buffer) => {
       bytes += chunk.byteLength;
       if (bytes > MAX_RECEIVED_BODY_BYTES) this.cut();
     });
@@ -103,46 +105,34 @@ class NodeRequest implements EngineRequest {
 
   /** Whether its reply has begun. */
   get isAnswered(): boolean {
-    return this.res.headersSent;
+    return this.node.res.headersSent;
   }
 
-  header(name: string): string {
-    return fromUtf8(this.headers.get(name) ?? '');
+  protected receive(onChunk: OnChunk): void {
+    const { req } = this.node;
+    req.on('data', (chunk: Buffer) => onChunk(chunk, false));
+    req.once('end', () => onChunk(new Uint8Array(), true));
   }
 
-  onGone(listener: () => void): void {
-    this.listener = listener;
-  }
-
-  onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void {
-    this.req.on('data', (chunk: Buffer) => listener(chunk, false));
-    this.req.once('end', () => listener(new Uint8Array(), true));
-  }
-
-  reply(
-    { status, reason, headers, isLast }: ReplyHead,
-    body: Uint8Array | null,
-    onTaken: OnTaken,
-  ): boolean {
-    const { req, res } = this;
+  protected send({ status, reason, headers, isLast }: ReplyHead, body: Uint8Array | null): boolean {
+    const { req, res } = this.node;
     const fields = headers.flat();
-    const closes = isLast || declaresLongBody(this) || !res.shouldKeepAlive;
+    const closes = isLast || declaresLongBody(this.head) || !res.shouldKeepAlive;
     if (closes) fields.push('Connection', 'close');
     if (body !== null) fields.push('Content-Length', String(body.byteLength));
     // HTTP/1.1 keeps connections open by default, HTTP/1.0 does not.
     if (req.httpVersion === '1.1') res.removeHeader('Connection');
     res.writeHead(status, reason, fields);
     for (const field of fields) this.replyBytes += field.length;
-    return this.end(body === null || this.method === 'HEAD' ? null : body, onTaken);
+    return this.sendBody(body === null || this.method === 'HEAD' ? null : body);
   }
 
-  get socketProtocols(): readonly string[] | null {
-    if (this.upgradeHead === null) return null;
-    return offeredProtocols(this.header('sec-websocket-protocol'));
+  protected get canUpgrade(): boolean {
+    return this.node.upgradeHead !== null;
   }
 
-  openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void {
-    const { req, res, connection, upgradeHead } = this;
+  protected upgrade(headers: Headers, protocol: string | null, open: OpenSocket): void {
+    const { req, res, connection, upgradeHead } = this.node;
     if (upgradeHead === null) throw new Error('the request does not ask for a WebSocket');
     connection.unread.delete(this);
     this.isHandedOver = true;
@@ -151,9 +141,9 @@ class NodeRequest implements EngineRequest {
     upgrade({ req, socket, upgradeHead, headers, protocol }, open);
   }
 
-  stream(head: ReplyHead, _filler: Uint8Array, onTaken: () => void): ReplyStream {
-    const { res, connection } = this;
-    if (this.req.httpVersion === '1.1') res.removeHeader('Connection');
+  protected sendStream(head: ReplyHead, _filler: Uint8Array, onTaken: () => void): ReplyStream {
+    const { req, res, connection } = this.node;
+    if (req.httpVersion === '1.1') res.removeHeader('Connection');
     res.writeHead(head.status, head.reason, [...head.headers.flat(), 'Connection', 'close']);
     res.flushHeaders();
     const waiting: Uint8Array[] = [];
@@ -194,19 +184,19 @@ class NodeRequest implements EngineRequest {
     };
   }
 
-  cut(): void {
-    this.connection.cut();
+  protected cut(): void {
+    this.node.connection.cut();
   }
 
-  gone(): void {
-    // Node reports nothing of a reply that waited behind another one.
+  /** Ends it with its connection: Node reports nothing of a reply that waited behind another one. */
+  forget(): void {
     clearInterval(this.progress);
-    this.connection.unread.delete(this);
-    this.listener?.();
+    this.node.connection.unread.delete(this);
+    this.lost();
   }
 
-  private end(body: Uint8Array | null, onTaken: OnTaken): boolean {
-    const { res, connection } = this;
+  private sendBody(body: Uint8Array | null): boolean {
+    const { res, connection } = this.node;
     const bytes = body?.byteLength ?? 0;
     this.replyBytes += bytes;
     this.isHandedOver = true;
@@ -218,12 +208,12 @@ class NodeRequest implements EngineRequest {
       return true;
     }
     this.progress = setInterval(
-      () => onTaken(Math.max(0, bytes - waitingBytes(res.socket)), false),
+      () => this.took(Math.max(0, bytes - waitingBytes(res.socket)), false),
       PROGRESS_MS,
     );
     res.once('finish', () => {
       clearInterval(this.progress);
-      if (connection.unread.delete(this)) onTaken(bytes, true);
+      if (connection.unread.delete(this)) this.took(bytes, true);
     });
     return false;
   }

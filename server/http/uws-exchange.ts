@@ -1,20 +1,17 @@
-/** A request of uWebSockets.js and the reply to it. */
+/** Receives and sends by uWebSockets.js. */
 import type * as Uws from 'uWebSockets.js';
 import { wallMs } from '../../storage/wall-clock.js';
+import { type ApiError, type Headers, NOT_STORED, reasonPhrase } from './errors.js';
+import { Exchange, type ExchangeHost, type ReplyHead } from './exchange.js';
+import type { OpenSocket, ReplyStream } from './outlet.js';
+import type { OnChunk } from './request-body.js';
 import {
   declaresLongBody,
-  type EngineRequest,
   hasToken,
-  isHandshake,
-  LIST_SEPARATOR,
+  headerOf,
   MAX_RECEIVED_BODY_BYTES,
-  offeredProtocols,
-  type OnTaken,
-  type OpenSocket,
-  type ReplyHead,
-  type ReplyStream,
-} from './engine.js';
-import { type ApiError, type Headers, NOT_STORED, reasonPhrase } from './errors.js';
+  type RequestHead,
+} from './request-head.js';
 import type { SocketData } from './uws-socket.js';
 
 /**
@@ -26,16 +23,67 @@ const REWIND_MS = 4_000;
 const MAX_COPIED_BYTES = 16 * 1024;
 const LINE_BREAK = '\r\n';
 
-/** Only this class uses the library's `res`, which is invalid after the reply and once the client has disconnected. */
-export class UwsRequest implements EngineRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  /** Header names in lower case, in order. They are copied because the library frees them when the handler returns. */
-  readonly names: string[] = [];
-  readonly values: string[] = [];
-  private gone: (() => void) | null = null;
+/** The head of a request, copied because the library frees it when its handler returns. */
+export function readHead(req: Uws.HttpRequest): RequestHead {
+  const names: string[] = [];
+  const values: string[] = [];
+  // One pass: every call into the library costs as much as copying a header.
+  req.forEach((name, value) => {
+    names.push(name);
+    values.push(value);
+  });
+  return {
+    method: req.getCaseSensitiveMethod(),
+    path: req.getUrl(),
+    query: req.getQuery() ?? '',
+    names,
+    values,
+  };
+}
+
+/** Replies to bytes that are not a valid request, and closes the connection. */
+export function refuse(res: Uws.HttpResponse, { status, body }: ApiError): void {
+  const text = JSON.stringify(body);
+  const headers = [['Content-Type', 'application/json'], NOT_STORED] as const;
+  const head = { status, reason: reasonPhrase(status), headers, isLast: true };
+  const closing = sendLast(
+    res,
+    head,
+    Buffer.byteLength(text) + LINE_BREAK.length,
+    LINE_BREAK + text,
+  );
+  res.onAborted(() => clearImmediate(closing));
+}
+
+/**
+ * Replies and ends the connection. The library has no call for that: it gets the whole reply as the status of a
+ * reply that never follows, and adds a line break.
+ * @param length of the body; null: the status has none
+ * @param text what follows the headers, except for that line break
+ * @returns the end of the connection, to be cleared if the client ends it first
+ */
+function sendLast(
+  res: Uws.HttpResponse,
+  head: ReplyHead,
+  length: number | null,
+  text = '',
+): NodeJS.Immediate {
+  const headers = [
+    ...head.headers,
+    ['Date', new Date(wallMs()).toUTCString()],
+    ['Connection', 'close'],
+  ];
+  if (length !== null) headers.push(['Content-Length', String(length)]);
+  const lines = headers.map(([name, value]) => `${name}: ${value}${LINE_BREAK}`);
+  res.writeStatus(`${head.status} ${head.reason}${LINE_BREAK}${lines.join('')}${text}`);
+  return setImmediate(() => res.close());
+}
+
+/** Only this module uses the library's `res`, which is invalid after the reply and once the client has disconnected. */
+export class UwsExchange extends Exchange {
   private rewind: NodeJS.Timeout | undefined;
+  /** The end of the connection after a last reply. */
+  private closing: NodeJS.Immediate | undefined;
   private isReplied = false;
   private isWatched = false;
   /** Whether the body is chunked, or declared longer than the server receives. */
@@ -50,42 +98,25 @@ export class UwsRequest implements EngineRequest {
   private onBodyEnd: (() => void) | null = null;
 
   constructor(
+    host: ExchangeHost,
+    head: RequestHead,
     private readonly res: Uws.HttpResponse,
-    req: Uws.HttpRequest,
     /** Of a request that asks for a WebSocket. */
     private readonly socketContext: Uws.us_socket_context_t | null = null,
   ) {
-    this.method = req.getCaseSensitiveMethod();
-    this.path = req.getUrl();
-    this.query = req.getQuery() ?? '';
-    // One pass: every call into the library costs as much as copying a header.
-    req.forEach((name, value) => {
-      this.names.push(name);
-      this.values.push(value);
-    });
-    this.hasOpenEndedBody = this.names.includes('transfer-encoding') || declaresLongBody(this);
-    const connection = this.header('connection');
+    super(host, head);
+    this.hasOpenEndedBody = head.names.includes('transfer-encoding') || declaresLongBody(head);
+    const connection = headerOf(head, 'connection');
     this.libraryCloses = connection.toLowerCase() === 'close';
     const asksToClose = !this.libraryCloses && hasToken(connection, 'close');
     this.isLast = this.hasOpenEndedBody || asksToClose;
   }
 
-  header(name: string): string {
-    const { names, values } = this;
-    const at = names.indexOf(name);
-    if (at < 0) return '';
-    if (names.indexOf(name, at + 1) < 0) return values[at];
-    return values.filter((_, i) => names[i] === name).join(LIST_SEPARATOR);
-  }
-
-  address(): string {
+  protected address(): string {
     return Buffer.from(this.res.getRemoteAddressAsText()).toString('latin1');
   }
 
-  onGone(listener: () => void): void {
-    this.gone = listener;
-  }
-
+  /** Call it when the request's handler has returned or first awaits something. */
   handlerReturned(): void {
     if (this.isReplied) return;
     this.watch();
@@ -98,11 +129,12 @@ export class UwsRequest implements EngineRequest {
     this.isWatched = true;
     this.res.onAborted(() => {
       clearInterval(this.rewind);
-      this.gone?.();
+      clearImmediate(this.closing);
+      this.lost();
     });
   }
 
-  onData(listener: (chunk: Uint8Array, isLast: boolean) => void): void {
+  protected receive(onChunk: OnChunk): void {
     this.isBodyReceived = true;
     let bytes = 0;
     this.res.onData((chunk, isLast) => {
@@ -112,17 +144,17 @@ export class UwsRequest implements EngineRequest {
         return;
       }
       this.isBodyWhole = isLast;
-      listener(new Uint8Array(chunk), isLast);
+      onChunk(new Uint8Array(chunk), isLast);
       if (isLast) this.onBodyEnd?.();
     });
   }
 
   /** Counts the bytes of a body that the handler does not read. */
   private countBody(): void {
-    if (!this.isBodyReceived) this.onData(() => undefined);
+    if (!this.isBodyReceived) this.receive(() => undefined);
   }
 
-  reply(given: ReplyHead, body: Uint8Array | null, onTaken: OnTaken): boolean {
+  protected send(given: ReplyHead, body: Uint8Array | null): boolean {
     // After a reply the library would drop the rest of a body uncounted, and treat trailers of a chunked body as the
     // next request. A last reply prevents both.
     const head = this.isLast ? { ...given, isLast: true } : given;
@@ -133,24 +165,23 @@ export class UwsRequest implements EngineRequest {
       this.countBody();
       this.watch();
       this.onBodyEnd = () => {
-        if (this.send(head, body, onTaken)) onTaken(body.byteLength, true);
+        if (this.sendBody(head, body)) this.took(body.byteLength, true);
       };
       return false;
     }
     let isAll = true;
     this.res.cork(() => {
       if (isBodyless) this.sendHead(head, body);
-      else isAll = this.send(head, body, onTaken);
+      else isAll = this.sendBody(head, body);
     });
     return isAll;
   }
 
-  get socketProtocols(): readonly string[] | null {
-    if (this.socketContext === null || !isHandshake(this)) return null;
-    return offeredProtocols(this.header('sec-websocket-protocol'));
+  protected get canUpgrade(): boolean {
+    return this.socketContext !== null;
   }
 
-  openSocket(headers: Headers, protocol: string | null, open: OpenSocket): void {
+  protected upgrade(headers: Headers, protocol: string | null, open: OpenSocket): void {
     if (this.socketContext === null) throw new Error('the request does not ask for a WebSocket');
     this.isReplied = true;
     const { res, socketContext } = this;
@@ -158,12 +189,12 @@ export class UwsRequest implements EngineRequest {
       res.writeStatus('101 Switching Protocols');
       for (const [name, value] of headers) res.writeHeader(name, value);
       const data: SocketData = { open, listener: null, socket: null };
-      const key = this.header('sec-websocket-key');
+      const key = headerOf(this.head, 'sec-websocket-key');
       res.upgrade(data, key, protocol ?? '', '', socketContext);
     });
   }
 
-  stream(head: ReplyHead, filler: Uint8Array, onTaken: () => void): ReplyStream {
+  protected sendStream(head: ReplyHead, filler: Uint8Array, onTaken: () => void): ReplyStream {
     const { res } = this;
     this.isReplied = true;
     this.watch();
@@ -216,16 +247,8 @@ export class UwsRequest implements EngineRequest {
     return this.hasOpenEndedBody && !this.isBodyWhole;
   }
 
-  cut(): void {
+  protected cut(): void {
     this.res.close();
-  }
-
-  /** Replies to bytes that are not a valid request, and closes the connection. */
-  refuse({ status, body }: ApiError): void {
-    const text = JSON.stringify(body);
-    const headers = [['Content-Type', 'application/json'], NOT_STORED] as const;
-    const head = { status, reason: reasonPhrase(status), headers, isLast: true };
-    this.sendLast(head, Buffer.byteLength(text) + LINE_BREAK.length, LINE_BREAK + text);
   }
 
   /** Writes status and headers in one call: the library gets the whole text as the status, and adds a line break. */
@@ -238,36 +261,19 @@ export class UwsRequest implements EngineRequest {
 
   /** Sends only the head, with the length of `body`. */
   private sendHead(head: ReplyHead, body: Uint8Array | null): void {
+    const length = body?.byteLength ?? null;
     if (head.isLast) {
-      this.sendLast(head, body?.byteLength ?? null);
+      this.closing = sendLast(this.res, head, length);
+      this.watch();
       return;
     }
     this.writeHead(head);
     // Given the length as an argument, endWithoutBody would wait for that many bytes.
-    if (body !== null) this.res.writeHeader('Content-Length', String(body.byteLength));
+    if (length !== null) this.res.writeHeader('Content-Length', String(length));
     this.res.endWithoutBody();
   }
 
-  /**
-   * Replies and ends the connection. The library has no call for that: it gets the whole reply as the status of a
-   * reply that never follows, and adds a line break.
-   * @param text what follows the headers, except for that line break
-   */
-  private sendLast(head: ReplyHead, length: number | null, text = ''): void {
-    const headers = [
-      ...head.headers,
-      ['Date', new Date(wallMs()).toUTCString()],
-      ['Connection', 'close'],
-    ];
-    if (length !== null) headers.push(['Content-Length', String(length)]);
-    const lines = headers.map(([name, value]) => `${name}: ${value}${LINE_BREAK}`);
-    this.res.writeStatus(`${head.status} ${head.reason}${LINE_BREAK}${lines.join('')}${text}`);
-    this.watch();
-    const closing = setImmediate(() => this.res.close());
-    this.gone = () => clearImmediate(closing);
-  }
-
-  private send(head: ReplyHead, body: Uint8Array, onTaken: OnTaken): boolean {
+  private sendBody(head: ReplyHead, body: Uint8Array): boolean {
     const { res } = this;
     const total = body.byteLength;
     if (head.isLast && total <= MAX_COPIED_BYTES) {
@@ -283,7 +289,7 @@ export class UwsRequest implements EngineRequest {
     res.onWritable((offset) => {
       const [ok, isAll] = res.tryEnd(body.subarray(offset), total);
       if (isAll) clearInterval(this.rewind);
-      onTaken(isAll ? total : offset, isAll);
+      this.took(isAll ? total : offset, isAll);
       return ok;
     });
     this.rewindTimer();
