@@ -3,6 +3,7 @@ import { defineConfig } from 'oxlint';
 /** Modules, and the packages that only they may import. */
 const wrappers = {
   'bench/live/main.ts': ['ws'],
+  'collect/socket.ts': ['ws'],
   'compute/{pool,outcome}.ts': ['piscina'],
   'compute/messagepack.ts': ['msgpackr'],
   'compute/segment/lz4.ts': ['lz4-napi'],
@@ -24,9 +25,10 @@ const rooms = {
   client: [],
   compute: [],
   storage: ['compute'],
+  collect: ['compute', 'storage'],
   demo: ['compute', 'storage'],
   explorer: ['client'],
-  server: ['client', 'compute', 'storage', 'demo'],
+  server: ['client', 'collect', 'compute', 'storage', 'demo'],
 };
 /** Rooms that run in browsers as well. */
 const BROWSER_ROOMS = ['client', 'explorer'];

@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from 'vitest/config';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
 /** What the build compiles, and the part that has no sources that Vite can transform. */
-const COMPILED = /^(client|compute|storage|demo|server|bench)\//;
+const COMPILED = /^(client|collect|compute|storage|demo|server|bench)\//;
 const WEB_ASSEMBLY = /^compute\/web-assembly\.js$/;
 
 /**
@@ -44,7 +44,7 @@ const shared = {
   // Tests make much garbage; the default of 16 MiB has V8 copy what lives all the time.
   execArgv: ['--max-semi-space-size=64'],
   globalSetup: ['server/bootstrap/prepare.mjs', 'test/support/prepared.ts'],
-  server: { deps: { external: [/\/dist\/(client|compute|storage|demo|server|bench)\//] } },
+  server: { deps: { external: [/\/dist\/(client|collect|compute|storage|demo|server|bench)\//] } },
   // A process runs many files: loading the modules anew for each took a third of the time.
   isolate: false,
 };

@@ -13,6 +13,8 @@ import {
   type MarketType,
   venueKey,
 } from '../../compute/market.js';
+import { captureOf } from '../../collect/capture.js';
+import { EXCHANGE_NAMES } from '../../collect/exchanges.js';
 import { UsageError } from '../../storage/errors.js';
 import {
   type ImportFormat,
@@ -39,6 +41,12 @@ export const DESCRIBING = {
     meaning:
       'books, pools, holders: the token that the data are of; required. Orders: the token whose orders are imported; by default all',
     read: token,
+  },
+  exchange: {
+    of: ['book'],
+    placeholder: 'NAME',
+    meaning: 'captures: the exchange whose messages they hold; required',
+    values: EXCHANGE_NAMES,
   },
   symbol: {
     of: ['book'],
@@ -76,6 +84,12 @@ export const DESCRIBING = {
       'books: USD price N of the currency that the book is quoted in; pools, orders: ADDRESS=N is the USD price of the token on the other side (of a DCA order: of the token that it spends), once for each',
     default: '1 for books',
   },
+  'quote-usd-file': {
+    of: ['pools', 'orders'],
+    placeholder: 'FILE',
+    meaning: 'pools, orders: lines ADDRESS,USD, each as --quote-usd ADDRESS=N, which precedes them',
+    names: 'file',
+  },
   decimals: {
     of: ['orders'],
     repeated: true,
@@ -112,8 +126,15 @@ export const DESCRIBING = {
 
 type Given = FlagValues<typeof DESCRIBING>;
 
-/** @throws UsageError that names a flag that is missing, malformed or does not apply to the format */
-export function importOptions(format: ImportFormat, flags: Given): ImportOptions {
+/**
+ * @param filePrices USD prices of `--quote-usd-file`
+ * @throws UsageError that names a flag that is missing, malformed or does not apply to the format
+ */
+export function importOptions(
+  format: ImportFormat,
+  flags: Given,
+  filePrices: ReadonlyMap<string, number> = new Map(),
+): ImportOptions {
   const kind = kindOfFormat(format);
   for (const [name, { of: kinds }] of Object.entries<DescribingFlag>(DESCRIBING)) {
     const value = flags[name as keyof Given];
@@ -124,6 +145,12 @@ export function importOptions(format: ImportFormat, flags: Given): ImportOptions
   }
   if (flags['contract-usd'] !== undefined && flags['contract-size'] !== undefined) {
     throw new UsageError('--contract-usd and --contract-size: expected one of them');
+  }
+  if (format === 'capture' && flags.exchange === undefined) {
+    throw new UsageError(`--exchange: capture needs it, one of ${EXCHANGE_NAMES.join(', ')}`);
+  }
+  if (format !== 'capture' && flags.exchange !== undefined) {
+    throw new UsageError(`--exchange: does not apply to ${format}`);
   }
   checkToken(format, kind, flags.token);
   if (kind === 'holders' && flags.at === undefined) {
@@ -137,11 +164,15 @@ export function importOptions(format: ImportFormat, flags: Given): ImportOptions
     pair: flags.pair,
     type: flags.type,
     quoteUsd: kind === 'book' ? bookQuoteUsd(format, quotes) : 1,
-    quoteUsdByAddress: byAddress('--quote-usd', kind === 'book' ? [] : quotes, format, positive),
+    quoteUsdByAddress: new Map([
+      ...filePrices,
+      ...byAddress('--quote-usd', kind === 'book' ? [] : quotes, format, positive),
+    ]),
     decimalsByAddress: byAddress('--decimals', flags.decimals, format, wholeDecimals),
     everyS: flags.every ?? DEFAULT_EVERY_S,
     contractUsd: flags['contract-usd'],
     contractSize: flags['contract-size'],
+    ...(flags.exchange === undefined ? {} : { capture: captureOf(flags.exchange) }),
     atS: flags.at,
   };
 }

@@ -50,9 +50,6 @@ export interface OtherMessage {
 
 export type BinanceMessage = DepthUpdate | DepthSnapshot | OtherMessage;
 
-/** The id of the update that this one follows. */
-export const idBefore = ({ previousId, firstId }: DepthUpdate): number => previousId ?? firstId - 1;
-
 /**
  * The messages of stream files, in batches: `<local time> <JSON>`, one per line.
  * @throws InputError if a line or its message is malformed, or the files are not a Binance stream
@@ -118,7 +115,8 @@ function readMessage(where: string, text: string, isFirst: boolean): BinanceMess
   return messageOf(new JsonFields(where, outer), outer);
 }
 
-function messageOf(outer: JsonFields, { stream, data }: Fields): BinanceMessage {
+/** The message of a combined stream or of REST. @throws InputError if it is malformed */
+export function messageOf(outer: JsonFields, { stream, data }: Fields): BinanceMessage {
   const fields = isFields(data) ? outer.child('data') : outer;
   const streamName = typeof stream === 'string' ? stream : null;
   const isPartial = streamName !== null && PARTIAL_DEPTH.test(streamName);
@@ -176,7 +174,8 @@ export function readLevels(fields: JsonFields, field: string, levels: Levels): v
   });
 }
 
-function decimalOf(value: unknown): number {
+/** A number, also as a text; NaN if it is neither. */
+export function decimalOf(value: unknown): number {
   if (typeof value === 'string') return parseDecimal(value);
   return typeof value === 'number' ? value : NaN;
 }

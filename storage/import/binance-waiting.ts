@@ -1,6 +1,7 @@
 /** Parts of a Binance feed that wait for each other: updates for a snapshot, snapshots for updates. */
 import { InputError } from '../errors.js';
-import { type DepthSnapshot, type DepthUpdate, idBefore } from './binance-messages.js';
+import type { DepthSnapshot, DepthUpdate } from './binance-messages.js';
+import { idBefore } from './sequence.js';
 
 /** Levels of updates that wait for a snapshot; beyond that, the oldest updates are dropped. */
 export const MAX_WAITING_LEVELS = 500_000;

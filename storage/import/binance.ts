@@ -3,7 +3,6 @@ import {
   type BinanceMessage,
   type DepthSnapshot,
   type DepthUpdate,
-  idBefore,
   type OtherMessage,
   readLevels,
 } from './binance-messages.js';
@@ -12,6 +11,7 @@ import { UnnamedSnapshots, UpdateBuffer } from './binance-waiting.js';
 import type { ImportReport, TokenImport } from './formats.js';
 import { BookMessage } from './order-book.js';
 import { excerpt } from './refusals.js';
+import { following, idBefore } from './sequence.js';
 import { SymbolChoice } from './symbols.js';
 
 /** COIN-M symbols: `BTCUSD_PERP`, `BTCUSD_240927`; but `BTCBUSD_210129` was quoted in BUSD. */
@@ -23,7 +23,7 @@ type ReadMessages = (files: readonly string[]) => AsyncIterable<Iterable<Binance
 
 /**
  * Binance's order books as snapshots, by the exchange's rule: a depth snapshot makes the book whole; updates with
- * `u <= lastUpdateId` are old; updates that came before the snapshot and reach past it are applied after it; from then
+ * `u <= lastUpdateId` are old (futures: `u <`); updates that came before the snapshot and reach past it are applied after it; from then
  * on each update must continue the one before (spot: `U` is the previous `u` + 1; futures: `pu` is the previous `u`),
  * otherwise the book waits for another snapshot.
  */
@@ -105,11 +105,12 @@ class BinanceFeed {
     this.report.messages++;
     if (!this.isNamed) this.sampler.nameMarket(market, update.fields.where);
     this.isNamed = true;
+    const follows = following(update, this.lastId, this.isFresh);
     if (!this.sampler.isWhole) {
       this.hold(update);
-    } else if (update.lastId <= this.lastId) {
+    } else if (follows === 'old') {
       this.report.oldMessages++;
-    } else if (!this.continues(update)) {
+    } else if (follows === 'gap') {
       const reason = `update ${update.firstId} does not follow ${this.lastId}`;
       yield* this.sampler.breakOff(reason, update.us);
       this.hold(update);
@@ -174,9 +175,10 @@ class BinanceFeed {
   /** Applies the updates that came before the snapshot and reach past it. */
   private *applyWaiting(): Generator<object, void, undefined> {
     for (const update of this.waiting.take()) {
-      if (this.sampler.isWhole && update.lastId <= this.lastId) {
+      const follows = following(update, this.lastId, this.isFresh);
+      if (this.sampler.isWhole && follows === 'old') {
         this.report.oldMessages++;
-      } else if (this.sampler.isWhole && this.continues(update)) {
+      } else if (this.sampler.isWhole && follows === 'next') {
         this.apply(update);
       } else {
         if (this.sampler.isWhole) {
@@ -197,12 +199,6 @@ class BinanceFeed {
     this.sampler.apply(body, update.us);
     this.lastId = update.lastId;
     this.isFresh = false;
-  }
-
-  private continues(update: DepthUpdate): boolean {
-    const { lastId } = this;
-    const before = idBefore(update);
-    return this.isFresh ? before <= lastId : before === lastId;
   }
 
   /** Keeps an update for the next snapshot; after a gap the earlier updates are useless. */

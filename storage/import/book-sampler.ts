@@ -58,7 +58,7 @@ function snapshotOfBook(
  * are epoch microseconds.
  */
 export class BookSampler {
-  private readonly book = new OrderBook();
+  readonly book = new OrderBook();
   /** Whether the messages so far make a whole book. */
   isWhole = false;
   /** The greatest time of a message so far, 0 before the first. */

@@ -13,20 +13,24 @@ interface ContractRule {
 const COIN_SETTLED = /^[A-Z0-9]+USD([FGHJKMNQUVXZ][0-9]{2})?$/;
 const ONE_USD = '1 USD each';
 
-/** By the exchange's name as Tardis, and Binance feeds here, give it. */
+/** Kraken Futures: perpetual and dated inverse contracts; PF_ and FF_ are linear, in coins. */
+const KRAKEN_INVERSE: ContractRule = { symbols: /^(PI|FI)_/i, worth: ONE_USD };
+
+/** By the exchange's name as Tardis, the Binance feeds or `collect` give it. */
 const RULES: Readonly<Record<string, ContractRule>> = {
   'binance-delivery': { worth: '100 USD each for BTC, 10 USD for other coins' },
   bitmex: { worth: '1 USD each for XBTUSD; other symbols differ' },
   bybit: { symbols: COIN_SETTLED, worth: ONE_USD },
-  // Kraken Futures: perpetual and dated inverse contracts; PF_ and FF_ are linear, in coins.
-  cryptofacilities: { symbols: /^(PI|FI)_/i, worth: ONE_USD },
+  cryptofacilities: KRAKEN_INVERSE,
   // Perpetual and dated; BTC_USDC-PERPETUAL is linear, options are in coins.
   deribit: { symbols: /^[A-Z0-9]+-(PERPETUAL|[0-9]{1,2}[A-Z]{3}[0-9]{2})$/, worth: ONE_USD },
   'gate-io-futures': {},
   'huobi-dm': {},
   'huobi-dm-linear-swap': {},
   'huobi-dm-swap': {},
+  'kraken-futures': KRAKEN_INVERSE,
   'kucoin-futures': {},
+  okx: { symbols: /-(SWAP|[0-9]{6})$/ },
   'okex-futures': {},
   'okex-swap': {},
 };

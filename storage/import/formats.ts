@@ -15,6 +15,7 @@ const KINDS = {
   'tardis-book-snapshot': 'book',
   'binance-stream': 'book',
   'binance-t-depth': 'book',
+  capture: 'book',
   'clmm-pools': 'pools',
   'dlmm-bins': 'pools',
   'cp-pairs': 'pools',
@@ -53,6 +54,8 @@ export interface ImportOptions {
   contractUsd?: number;
   /** Set if the book's sizes are contracts of this many units of the coin. */
   contractSize?: number;
+  /** Reads the captures of the chosen exchange; required for captures. */
+  capture?: (request: TokenImport) => AsyncGenerator<object, void, undefined>;
 }
 
 /** How many entries of each list a report keeps; the others are counted. */

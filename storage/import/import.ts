@@ -103,7 +103,7 @@ function rowsOf(
   if (format === 'jupiter-dca') return importOrders(files, options, report, readDcaOrder);
   if (format === 'jupiter-limit-orders')
     return importOrders(files, options, report, readLimitOrder);
-  const { token, atS } = options;
+  const { token, atS, capture } = options;
   if (token === undefined) throw new UsageError(`token: ${format} needs it`);
   const request = { files, token, options, report };
   switch (format) {
@@ -115,6 +115,9 @@ function rowsOf(
       return importBinance(readBinanceMessages, request);
     case 'binance-t-depth':
       return importBinance(readTDepthMessages, request);
+    case 'capture':
+      if (capture === undefined) throw new UsageError(`exchange: ${format} needs it`);
+      return capture(request);
     case 'clmm-pools':
       return importPools(CLMM_POOLS, request);
     case 'dlmm-bins':

@@ -52,6 +52,28 @@ export class OrderBook {
     this.asks.clear();
   }
 
+  /** Removes the worst levels of a side that holds more than `most`. */
+  keepBest(most: number): void {
+    for (const [side, sign] of [
+      [this.bids, -1],
+      [this.asks, 1],
+    ] as const) {
+      while (side.size > most) {
+        let worst = -Infinity;
+        for (const price of side.keys()) worst = Math.max(worst, sign * price);
+        side.delete(sign * worst);
+      }
+    }
+  }
+
+  /** Removes the asks at or below a bid, or the bids at or above an ask. */
+  removeCrossed(side: 'bids' | 'asks', price: number): void {
+    const others = side === 'bids' ? this.asks : this.bids;
+    for (const other of others.keys()) {
+      if (side === 'bids' ? other <= price : other >= price) others.delete(other);
+    }
+  }
+
   get hasBothSides(): boolean {
     return this.bids.size > 0 && this.asks.size > 0;
   }

@@ -29,7 +29,7 @@ const keysOf = async (data: string) =>
 /** A build of this program that says that it is of another version. */
 function buildOf(version: string): string {
   const folder = temporaryDirectory();
-  for (const room of ['compute', 'demo', 'server', 'storage']) {
+  for (const room of ['collect', 'compute', 'demo', 'server', 'storage']) {
     cpSync(path.resolve('dist', room), path.join(folder, 'dist', room), { recursive: true });
   }
   symlinkSync(path.resolve('node_modules'), path.join(folder, 'node_modules'));

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-const FOLDERS = ['compute', 'storage', 'demo', 'server', 'bench'];
+const FOLDERS = ['collect', 'compute', 'storage', 'demo', 'server', 'bench'];
 
 it('only one module asks the system for the time of day', () => {
   const files = FOLDERS.flatMap((folder) =>

@@ -18,7 +18,7 @@ export interface Document {
 }
 
 /** The top folders that hold the product. */
-export const ROOMS = ['compute', 'storage', 'server', 'client', 'explorer', 'demo'];
+export const ROOMS = ['compute', 'storage', 'server', 'client', 'explorer', 'demo', 'collect'];
 
 const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
 

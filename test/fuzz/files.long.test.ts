@@ -125,6 +125,13 @@ const EXCERPTS: Readonly<Record<ImportFormat, [string, RawImportFlags][]>> = {
     ['binance_coinm_excerpt.stream', { ...TOKEN, every: '1s', 'contract-usd': '100' }],
   ],
   'binance-t-depth': [['binance_t_depth_excerpt.csv', { ...TOKEN, every: '1s' }]],
+  capture: [
+    ['capture_hyperliquid_excerpt.stream.gz', { ...TOKEN, exchange: 'hyperliquid', every: '1s' }],
+    [
+      'capture_kraken_futures_excerpt.log.gz',
+      { ...TOKEN, exchange: 'kraken-futures', every: '1s', 'contract-usd': '1' },
+    ],
+  ],
   'clmm-pools': [
     ['clmm_excerpt.ndjson', { token: `evmchain:${USDT}`, at: AT, 'quote-usd': `${USDC}=1` }],
   ],

@@ -106,6 +106,9 @@ describe('import options', () => {
     ['--decimals', 'jupiter-limit-orders', { decimals: `${SOL}=x` }],
     ['--decimals', 'jupiter-limit-orders', { decimals: [`${SOL}=9`, `${SOL}=9`] }],
     ['--decimals', 'clmm-pools', { ...TOKEN, decimals: `${SOL}=9` }],
+    ['--exchange', 'capture', TOKEN],
+    ['--exchange', 'binance-stream', { ...TOKEN, exchange: 'binance' }],
+    ['--quote-usd-file', 'capture', { ...TOKEN, exchange: 'okx', 'quote-usd-file': 'x' }],
   ];
   it.each(wrong)('refuse a wrong %s of %s: %o', (flag, format, flags) => {
     const parse = () => optionsOf(format, flags);
@@ -117,7 +120,8 @@ describe('import options', () => {
     for (const format of IMPORT_FORMATS) {
       const kind = kindOfFormat(format);
       const flags = kind === 'tokens' ? {} : kind === 'holders' ? { ...TOKEN, at: '1' } : TOKEN;
-      expect(optionsOf(format, flags).everyS).toBe(60);
+      const more = format === 'capture' ? { exchange: 'kraken' } : {};
+      expect(optionsOf(format, { ...flags, ...more }).everyS).toBe(60);
     }
   });
 });

@@ -32,6 +32,7 @@ import {
   warningJson,
   warningText,
 } from '../file-report.js';
+import { readQuoteFile } from '../quote-file.js';
 import { rehearsed, storeThrough, withPool } from '../runtime.js';
 
 /** The most entries that the report shows of a list. */
@@ -60,6 +61,7 @@ export const command = defineCommand({
   examples: [
     'fathom import tardis-incremental-l2 book.csv.gz --token mainchain:9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E --every 1s',
     'fathom import binance-stream perp.stream.gz --token mainchain:9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E --type cex_perp --contract-usd 100',
+    'fathom import capture kraken_http.log.gz kraken_ws.log.gz --exchange kraken --symbol SOL/USD --token mainchain:So11111111111111111111111111111111111111112',
     'fathom import clmm-pools pools.ndjson --token evmchain:0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2 --at 2024-01-01T00:00:00Z --quote-usd 0x2260fac5e5542a773aa44fbcfedf7c193bc2c599=43000',
     'fathom import solana-token-list list.json --out tokens.ndjson',
     'fathom import solscan-holders export.csv --token mainchain:So11111111111111111111111111111111111111112 --at 2025-08-30T10:31:00Z',
@@ -82,7 +84,14 @@ async function importFiles(
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
   }
-  const options = importOptions(format, given);
+  // Refuses wrong flags before the file of prices is read.
+  importOptions(format, given);
+  const prices = given['quote-usd-file'];
+  const options = importOptions(
+    format,
+    given,
+    prices === undefined ? undefined : await readQuoteFile(prices),
+  );
   const done =
     out === undefined
       ? rehearsed(dryRun, dataDirectory(data), (directory) =>

@@ -1,0 +1,83 @@
+/**
+ * Coinbase: Exchange (`level2_batch`, no numbers) and Advanced Trade (`l2_data`, numbered over the connection), told
+ * apart by their shape. Only the second one shows that a message is missing.
+ */
+import { isFields } from '../../compute/ingest/fields.js';
+import { JsonFields } from '../../storage/import/fields.js';
+import type { Emit, Exchange } from '../exchange.js';
+import { changesOf, idOrNull, nameOf, sideOf, updateOf, usOfIso } from '../messages.js';
+
+function readAdvanced(message: JsonFields, emit: Emit): void {
+  for (const entry of message.list('events')) {
+    if (!isFields(entry)) throw message.fault('events', 'expected objects');
+    const event = new JsonFields(message.where, entry, 'events.');
+    const of = (side: string): unknown[] =>
+      event
+        .list('updates')
+        .filter((row) => isFields(row) && row.side === side)
+        .map((row) => (isFields(row) ? [row.price_level, row.new_quantity] : row));
+    emit(event.text('product_id'), () => ({
+      reset: nameOf(event, 'type') === 'snapshot',
+      us: usOfIso(message, 'timestamp'),
+      number: null,
+      checksum: null,
+      bids: sideOf(event, 'updates', of('bid')),
+      asks: sideOf(event, 'updates', of('offer')),
+    }));
+  }
+}
+
+const numberOf = (message: JsonFields): number | null => idOrNull(message, 'sequence_num');
+
+export const COINBASE: Exchange = {
+  defaultType: 'cex_spot',
+  isTimed: true,
+  seen: '2021 (Exchange; Advanced Trade only from documents)',
+  rulesOf: () => ({ sequence: 'none' }),
+  connectionNumber: numberOf,
+  read: (message, emit) => {
+    if (nameOf(message, 'channel') === 'l2_data') {
+      readAdvanced(message, emit);
+      return;
+    }
+    const type = nameOf(message, 'type');
+    if (type === 'snapshot') {
+      emit(message.text('product_id'), () =>
+        updateOf(message, ['bids', 'asks'], { reset: true, us: usOfIso(message, 'time') }),
+      );
+    } else if (type === 'l2update') {
+      const of = (side: string) =>
+        sideOf(message, 'changes', changesOf(message.list('changes'), side));
+      emit(message.text('product_id'), () => ({
+        reset: false,
+        us: usOfIso(message, 'time'),
+        number: null,
+        checksum: null,
+        bids: of('buy'),
+        asks: of('sell'),
+      }));
+    }
+  },
+  stream: {
+    url: () => 'wss://ws-feed.exchange.coinbase.com',
+    subscribe: ({ symbol }) => [
+      {
+        type: 'subscribe',
+        product_ids: [symbol.toUpperCase()],
+        channels: ['level2_batch', 'heartbeat'],
+      },
+    ],
+  },
+};
+
+export const COINBASE_ADVANCED: Exchange = {
+  ...COINBASE,
+  seen: null,
+  stream: {
+    url: () => 'wss://advanced-trade-ws.coinbase.com',
+    subscribe: ({ symbol }) => [
+      { type: 'subscribe', product_ids: [symbol.toUpperCase()], channel: 'level2' },
+      { type: 'subscribe', channel: 'heartbeats' },
+    ],
+  },
+};

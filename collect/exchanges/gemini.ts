@@ -1,0 +1,29 @@
+/** Gemini: the first `l2_updates` of a symbol, which also has its trades, is the whole book; no numbers, no times. */
+import type { Exchange } from '../exchange.js';
+import { changesOf, nameOf, sideOf } from '../messages.js';
+
+export const GEMINI: Exchange = {
+  defaultType: 'cex_spot',
+  isTimed: false,
+  seen: '2021',
+  rulesOf: () => ({ sequence: 'none' }),
+  read: (message, emit) => {
+    if (nameOf(message, 'type') !== 'l2_updates') return;
+    const of = (side: string) =>
+      sideOf(message, 'changes', changesOf(message.list('changes'), side));
+    emit(message.text('symbol'), () => ({
+      reset: message.has('trades'),
+      us: null,
+      number: null,
+      checksum: null,
+      bids: of('buy'),
+      asks: of('sell'),
+    }));
+  },
+  stream: {
+    url: () => 'wss://api.gemini.com/v2/marketdata',
+    subscribe: ({ symbol }) => [
+      { type: 'subscribe', subscriptions: [{ name: 'l2', symbols: [symbol.toUpperCase()] }] },
+    ],
+  },
+};

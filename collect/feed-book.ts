@@ -1,0 +1,186 @@
+/** One order book, kept whole by its exchange's rules of sequence and checksum. */
+import { BookMessage, type OrderBook } from '../storage/import/order-book.js';
+import { following } from '../storage/import/sequence.js';
+import type { BookTexts, Checksum } from './checksums.js';
+import type { BookUpdate, Side } from './messages.js';
+
+/** Levels of updates that wait for a snapshot; beyond that the oldest go, and the snapshot will not fit. */
+const MAX_WAITING_LEVELS = 200_000;
+
+/** What an exchange guarantees about its updates. */
+export interface BookRules {
+  /**
+   * numbered: updates follow each other by number. later: those up to the snapshot's number are old, and nothing shows a
+   * missing one. none: nothing shows it.
+   */
+  readonly sequence: 'numbered' | 'later' | 'none';
+  readonly checksum?: Checksum;
+  /** The exchange does not say when a level leaves the best ones of this number. */
+  readonly depth?: number;
+  /** Whether the book comes by REST: updates wait for it. */
+  readonly hasRest?: boolean;
+  /** Whether a new level may cross old ones, which are then gone. */
+  readonly uncrosses?: boolean;
+}
+
+/** Whether anything shows that an update is missing. */
+export const isVerifiable = ({ sequence, checksum }: BookRules): boolean =>
+  sequence === 'numbered' || checksum !== undefined;
+
+/** Takes a book's messages in order. The book itself is changed through `change`, and not while it is not whole. */
+export class FeedBook {
+  isWhole = false;
+  /** Updates that the book already included, or that came while nothing could use them. */
+  oldUpdates = 0;
+  private lastId = 0;
+  /** Whether no update has followed the snapshot yet. */
+  private isFresh = false;
+  private checksum: number | null = null;
+  private waiting: BookUpdate[] = [];
+  private waitingLevels = 0;
+  private readonly texts: BookTexts = { bids: new Map(), asks: new Map() };
+  private readonly message = new BookMessage();
+
+  /**
+   * @param book the levels
+   * @param change applies a message to `book`
+   */
+  constructor(
+    private readonly rules: BookRules,
+    private readonly book: OrderBook,
+    private readonly change: (message: BookMessage, update: BookUpdate) => void,
+  ) {}
+
+  /** @returns null, or why the book is lost: the caller clears it, and it needs a new snapshot */
+  take(update: BookUpdate): string | null {
+    if (update.reset) return this.startOver(update);
+    if (!this.isWhole) {
+      this.hold(update);
+      return null;
+    }
+    switch (this.follows(update)) {
+      case 'old':
+        this.oldUpdates++;
+        return null;
+      case 'next':
+        this.apply(update);
+        return null;
+      case 'gap': {
+        const { number } = update;
+        const reason = `update ${number?.previousId ?? number?.firstId ?? number?.lastId} does not follow ${this.lastId}`;
+        this.lose();
+        this.hold(update);
+        return reason;
+      }
+    }
+  }
+
+  /** Compares the book with the exchange's checksum. @returns null, or why the book is lost */
+  verify(): string | null {
+    const { checksum } = this;
+    if (!this.isWhole || this.rules.checksum === undefined) return null;
+    const sorted = this.book.sorted();
+    for (const side of ['bids', 'asks'] as const) forgetTexts(this.texts[side], sorted[side]);
+    if (checksum === null || this.rules.checksum(sorted, this.texts) === checksum) return null;
+    this.lose();
+    return 'the checksum does not match';
+  }
+
+  /** Forgets that the book is whole, and the updates that wait. */
+  lose(): void {
+    this.isWhole = false;
+    this.checksum = null;
+    [this.waiting, this.waitingLevels] = [[], 0];
+    this.texts.bids.clear();
+    this.texts.asks.clear();
+  }
+
+  private follows({ number }: BookUpdate): 'next' | 'old' | 'gap' {
+    if (number === null || this.rules.sequence === 'none') return 'next';
+    if (this.rules.sequence === 'numbered') return following(number, this.lastId, this.isFresh);
+    return this.isFresh && number.lastId <= this.lastId ? 'old' : 'next';
+  }
+
+  private startOver(update: BookUpdate): string | null {
+    const lastId = update.number?.lastId ?? 0;
+    if (this.isWhole && this.rules.hasRest === true && lastId < this.lastId) {
+      this.oldUpdates++;
+      return null;
+    }
+    this.texts.bids.clear();
+    this.texts.asks.clear();
+    this.isWhole = true;
+    this.apply(update);
+    this.isFresh = true;
+    this.lastId = lastId;
+    const { waiting } = this;
+    [this.waiting, this.waitingLevels] = [[], 0];
+    for (const [i, held] of waiting.entries()) {
+      const reason = this.take(held);
+      if (reason === null) continue;
+      // The next snapshot may fit the rest.
+      for (const later of waiting.slice(i + 1)) this.hold(later);
+      return reason;
+    }
+    return null;
+  }
+
+  private apply(update: BookUpdate): void {
+    const { message, rules, book } = this;
+    const depth = update.depth ?? rules.depth;
+    message.clear();
+    message.reset = update.reset;
+    for (const side of ['bids', 'asks'] as const) {
+      for (const [price, size] of update[side].levels) message[side].set(price, size);
+      keepTexts(this.texts[side], update[side]);
+    }
+    this.change(message, update);
+    if (rules.uncrosses === true && !update.reset) this.uncross(update);
+    if (depth !== undefined) book.keepBest(depth);
+    if (update.number !== null) this.lastId = update.number.lastId;
+    this.isFresh = false;
+    this.checksum = update.checksum;
+  }
+
+  private uncross(update: BookUpdate): void {
+    for (const side of ['bids', 'asks'] as const) {
+      for (const [price, size] of update[side].levels) {
+        if (size > 0) this.book.removeCrossed(side, price);
+      }
+    }
+  }
+
+  /** Keeps an update for the next snapshot. */
+  private hold(update: BookUpdate): void {
+    if (this.rules.hasRest !== true) {
+      this.oldUpdates++;
+      return;
+    }
+    this.waiting.push(update);
+    this.waitingLevels += levelsOf(update);
+    let dropped = 0;
+    while (this.waitingLevels > MAX_WAITING_LEVELS && dropped < this.waiting.length - 1) {
+      this.waitingLevels -= levelsOf(this.waiting[dropped++]);
+    }
+    this.waiting.splice(0, dropped);
+    this.oldUpdates += dropped;
+  }
+}
+
+/** An empty update takes memory too. */
+const levelsOf = ({ bids, asks }: BookUpdate): number => 1 + bids.levels.size + asks.levels.size;
+
+function keepTexts(known: Map<number, string>, { levels, texts }: Side): void {
+  if (texts === null) return;
+  for (const [price, text] of texts) {
+    if (levels.get(price)! > 0) known.set(price, text);
+    else known.delete(price);
+  }
+}
+
+/** Forgets the texts of levels that have left the book's depth. */
+function forgetTexts(known: Map<number, string>, levels: readonly (readonly [number, number])[]) {
+  if (known.size === levels.length) return;
+  const kept = new Set(levels.map(([price]) => price));
+  for (const price of known.keys()) if (!kept.has(price)) known.delete(price);
+}

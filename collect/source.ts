@@ -1,0 +1,72 @@
+/**
+ * What a collector samples: a book on an exchange, or a pool on a chain.
+ * A kind of source is one entry of `SOURCE_KINDS` (source-kinds.ts): it reads its part of the configuration and opens a
+ * `Source`. The loop (collector.ts) knows nothing else of it: it calls `start()` once, `sample()` at every multiple of the
+ * interval for all sources at once, and `stop()`. Sources of one chain share what they read through `SourceContext`.
+ */
+import type { MarketType } from '../compute/market.js';
+
+/** The state of a market at a moment, in the currency that it is quoted in. */
+export interface Sample {
+  /** Price of the token in that currency. */
+  price: number;
+  /** The market's body in the dataset `snapshots` for a USD price of that currency: `{book}`, `{clmm}`, ... */
+  body(quoteUsd: number): object;
+  /** Address of a pool; null for a book. */
+  address: string | null;
+  /** The pair, as it is stored. */
+  pair: string;
+  /** USD price of the quote currency where the source knows it (a stablecoin on a chain) and none is configured. */
+  quoteUsd?: number;
+  /** How long ago the state was received, in ms. */
+  ageMs: number;
+}
+
+/** Why a source has no sample. */
+export interface Missing {
+  missing: string;
+}
+
+export interface Source {
+  /** Its `id` in the configuration. */
+  readonly name: string;
+  /** The name under which its market is stored. */
+  readonly venue: string;
+  readonly exchangeType: 'CEX' | 'DEX';
+  readonly type: MarketType;
+  /** Begins to follow the market. Never throws: what fails is a reason of `sample()`. */
+  start(): void;
+  /**
+   * The state now, or why there is none. Everything in it was received, and is verified as far as the market allows. It
+   * may ask for the state first; what comes after the interval's deadline is left out.
+   * @param t the moment in epoch seconds that the snapshot is stamped with
+   */
+  sample(t: number): Promise<Sample | Missing> | Sample | Missing;
+  /** Ends connections and timers. */
+  stop(): void;
+}
+
+/** What the sources of a collector share. */
+export interface SourceContext {
+  /** Whole seconds between two samples. */
+  everyS: number;
+  /** What people may want to know of: a source that is lost, and why. */
+  log(text: string): void;
+  /** Counts that a source lost its state and starts over. */
+  onResync(source: string, cause: ResyncCause): void;
+}
+
+/** sequence: an update is missing. checksum: the book differs from the exchange's. restart: the exchange asks for it. */
+export const RESYNC_CAUSES = [
+  'sequence',
+  'checksum',
+  'closed',
+  'silent',
+  'malformed',
+  'refused',
+  'renewed',
+  'restart',
+] as const;
+export type ResyncCause = (typeof RESYNC_CAUSES)[number];
+
+export const isMissing = (sample: Sample | Missing): sample is Missing => 'missing' in sample;

@@ -1,0 +1,70 @@
+/** Captures of real messages, imported and compared with a plain second opinion. */
+import { describe, expect, it } from 'vitest';
+import { booksOf, type PlainBook, readPlainly } from '../reference/exchange-books.js';
+import { hasShared, importAll, type SnapshotRow, TOKEN } from '../storage/import-helpers.js';
+import { BINANCE_CAPTURES, bookOf, type Capture, CAPTURES, flagsOf } from './captures.js';
+
+/** Compares each row with the plain book after the last message up to its time. @returns how many differ */
+function differing(rows: SnapshotRow[], capture: Capture, symbol: string): number {
+  const wanted = [...rows];
+  let wrong = 0;
+  let before: PlainBook | null = null;
+  let last!: { book: () => PlainBook };
+  const compare = (row: SnapshotRow): void => {
+    if (JSON.stringify(bookOf(row)) !== JSON.stringify(before)) wrong++;
+  };
+  for (const state of booksOf(
+    capture.exchange,
+    readPlainly(capture.exchange, capture.files),
+    symbol,
+  )) {
+    while (wanted.length > 0 && wanted[0].t * 1e6 < state.us) {
+      before = last.book();
+      compare(wanted.shift()!);
+    }
+    last = state;
+  }
+  before = last.book();
+  for (const row of wanted) compare(row);
+  return wrong;
+}
+
+describe.runIf(hasShared)('captures of exchanges', () => {
+  for (const capture of CAPTURES) {
+    const { exchange, files, symbols } = capture;
+    it.each(symbols)(`${exchange}: %s equals the plain book at every second`, async (symbol) => {
+      const { rows, report } = await importAll('capture', files, flagsOf(capture, symbol));
+      expect(report.gaps.first).toEqual([]);
+      expect(report.crossed.count).toBe(0);
+      expect(rows.length).toBeGreaterThan(4);
+      expect(differing(rows, capture, symbol)).toBe(0);
+    });
+  }
+
+  it.each(BINANCE_CAPTURES.flatMap((c) => c.symbols.map((symbol) => ({ ...c, symbol }))))(
+    '$exchange: $symbol is whole without a gap',
+    async (capture) => {
+      const { rows, report } = await importAll(
+        'capture',
+        capture.files,
+        flagsOf(capture, capture.symbol),
+      );
+      expect([report.gaps.count, report.crossed.count]).toEqual([0, 0]);
+      expect(rows.length).toBeGreaterThan(15);
+      expect(rows[0].markets[0].source).toBe(capture.exchange);
+    },
+  );
+
+  it('several symbols are refused with their names', async () => {
+    const [{ files }] = CAPTURES;
+    await expect(importAll('capture', files, { ...TOKEN, exchange: 'bitget' })).rejects.toThrow(
+      /several symbols.*AVAXUSDT, EOSUSDT/,
+    );
+  });
+
+  it('contracts need their worth', async () => {
+    const capture = CAPTURES.find(({ exchange }) => exchange === 'kraken-futures')!;
+    const flags = { ...TOKEN, exchange: 'kraken-futures', symbol: 'PI_ETHUSD' };
+    await expect(importAll('capture', capture.files, flags)).rejects.toThrow(/--contract-usd/);
+  });
+});
