@@ -161,12 +161,12 @@ async function helpOn(given: readonly string[]): Promise<string> {
   const [first] = given;
   if (given.length === 1 && actionsOf(first).length > 0) return allCommands(`${first} `);
   const name = commandName(given);
-  return commandHelp(name, await loadCommand(name));
+  return commandHelp(name, await loadCommand(name), process.stdout.columns);
 }
 
 function allCommands(prefix = ''): string {
   const listed = Object.entries(SUMMARIES).filter(([name]) => name.startsWith(prefix));
-  return overview(Object.fromEntries(listed), VERSION);
+  return overview(Object.fromEntries(listed), VERSION, process.stdout.columns);
 }
 
 /** Reports a failure on stderr, and with `--json` on stdout, too. @returns the exit status */

@@ -2,22 +2,33 @@
 import type { Command } from './command.js';
 import type { Flag, Word } from './flags.js';
 
-const WIDTH = 100;
+/** Columns of the text: those of the terminal, if there is one, within these bounds. */
+const LEAST_COLUMNS = 80;
+const MOST_COLUMNS = 100;
 /** Names in a list are padded to at most this. */
 const MAX_NAME_CHARS = 28;
 
 /** The list of commands, with a line for each. */
-export function overview(summaries: Readonly<Record<string, string>>, version: string): string {
+export function overview(
+  summaries: Readonly<Record<string, string>>,
+  version: string,
+  columns: number | undefined,
+): string {
+  const width = widthOf(columns);
   return [
-    `fathom ${version}: stores the depth of token markets, and serves it over HTTP`,
+    wrap(`fathom ${version}: stores the depth of token markets, and serves it over HTTP`, width),
     'Usage: fathom COMMAND [WORD...] [FLAG...]',
-    section('Commands', Object.entries(summaries)),
-    'fathom help COMMAND shows its flags and examples; docs/cli.md has all details.',
+    section('Commands', Object.entries(summaries), width),
+    wrap('fathom help COMMAND shows its flags and examples; docs/cli.md has all details.', width),
   ].join('\n\n');
 }
 
-/** What a command does, its usage, flags, environment and examples. */
-export function commandHelp(name: string, command: Command): string {
+/**
+ * What a command does, its usage, flags, environment and examples.
+ * @param columns of the terminal; undefined: there is none
+ */
+export function commandHelp(name: string, command: Command, columns: number | undefined): string {
+  const width = widthOf(columns);
   const flags = Object.entries(command.flags);
   const environment = [
     ...flags.flatMap(([flag, { variable }]) =>
@@ -26,12 +37,12 @@ export function commandHelp(name: string, command: Command): string {
     ...Object.entries(command.environment ?? {}),
   ];
   return [
-    wrap(command.about.split(' '), 0).join('\n'),
+    wrap(command.about, width),
     usageLine(name, command),
-    section('Words', Object.entries(command.words).flatMap(wordEntry)),
-    section('Flags', flags.map(flagEntry)),
-    section('Environment', environment),
-    ['Examples:', ...command.examples.map(exampleText)].join('\n'),
+    section('Words', Object.entries(command.words).flatMap(wordEntry), width),
+    section('Flags', flags.map(flagEntry), width),
+    section('Environment', environment, width),
+    ['Examples:', ...command.examples.map((one) => exampleText(one, width))].join('\n'),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -80,12 +91,16 @@ function noted(text: string, notes: readonly string[]): string {
   return notes.length === 0 ? text : `${text} (${notes.join('; ')})`;
 }
 
-function section(title: string, entries: readonly (readonly [string, string])[]): string {
+function section(
+  title: string,
+  entries: readonly (readonly [string, string])[],
+  width: number,
+): string {
   if (entries.length === 0) return '';
   const longest = Math.max(...entries.map(([name]) => name.length));
   const column = Math.min(longest, MAX_NAME_CHARS) + 4;
   const lines = entries.flatMap(([name, text]) => {
-    const [first, ...rest] = wrap(text.replaceAll('`', '').split(' '), column);
+    const [first, ...rest] = wrapped(text.replaceAll('`', '').split(' '), width, column);
     const head = `  ${name}`;
     return head.length + 2 > column
       ? [head, first, ...rest]
@@ -95,14 +110,19 @@ function section(title: string, entries: readonly (readonly [string, string])[])
 }
 
 /** An example; if it is too long, it continues on further lines, split before flags. */
-function exampleText(example: string): string {
-  const lines = wrap(example.split(/ (?=--)/), 6, ' \\');
+function exampleText(example: string, width: number): string {
+  const lines = wrapped(example.split(/ (?=--)/), width, 6, ' \\');
   return lines.join('\n').replace(/^ {4}/, '');
 }
 
-/** Words in lines of at most WIDTH, indented; `continued` ends each but the last. */
-function wrap(words: readonly string[], indent: number, continued = ''): string[] {
-  const room = WIDTH - indent - continued.length;
+const widthOf = (columns = MOST_COLUMNS): number =>
+  Math.min(Math.max(columns, LEAST_COLUMNS), MOST_COLUMNS);
+
+const wrap = (text: string, width: number): string => wrapped(text.split(' '), width).join('\n');
+
+/** Words in lines of at most `width`, indented; `continued` ends each but the last. */
+function wrapped(words: readonly string[], width: number, indent = 0, continued = ''): string[] {
+  const room = width - indent - continued.length;
   const lines: string[] = [];
   for (const word of words) {
     const last = lines.at(-1);
