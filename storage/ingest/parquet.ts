@@ -7,7 +7,8 @@ import {
   cellTexts,
   TextCoder,
 } from '../../compute/ingest/cell-columns.js';
-import { MemoryDatabase } from '../duckdb/memory-database.js';
+import { DuckDBError } from '../duckdb/duckdb-error.js';
+import type { MemoryDatabase } from '../duckdb/memory-database.js';
 import type { ResultChunk } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 import type { LineChunk } from '../lines.js';
@@ -30,6 +31,8 @@ const MAX_DECIMAL_DIGITS = 38;
 
 /** Memory of the reader's separate DuckDB. */
 const READER_MEMORY_MIB = 384;
+/** Its memory for nested rows: it has up to 2,048 at once, each of which may be a whole book. */
+const NESTED_MEMORY_MIB = 1024;
 
 /** How many distinct rows of texts are kept parsed. */
 const MAX_KNOWN_TEXTS = 16_384;
@@ -102,8 +105,14 @@ async function* parquetSource<T>(
   wanted: readonly WantedColumn[],
   onColumns: ColumnsSeen | undefined,
   read: (parquet: OpenParquet) => AsyncGenerator<T>,
+  memoryLimitMiB = READER_MEMORY_MIB,
 ): AsyncGenerator<T> {
-  const reader = await MemoryDatabase.open({ memoryLimitMiB: READER_MEMORY_MIB, threads: 1 });
+  // Other files are read while DuckDB is still loaded.
+  const duckdb = await import('../duckdb/memory-database.js');
+  const reader = await duckdb.MemoryDatabase.open({
+    memoryLimitMiB,
+    threads: 1,
+  });
   try {
     const source = sourceOf(file);
     const found = await columnsOf(reader, file);
@@ -112,6 +121,11 @@ async function* parquetSource<T>(
     yield* read({ reader, source, found });
   } catch (error) {
     if (error instanceof InputError) throw error;
+    if (error instanceof DuckDBError && error.isOutOfMemory) {
+      throw new InputError(
+        `${file}: ${memoryLimitMiB} MiB are too little to read it: write it with fewer rows in each row group, or as NDJSON`,
+      );
+    }
     const reason = error instanceof Error ? error.message.split('\n')[0] : 'unreadable';
     const plain = reason.replaceAll(file, 'the file').replace(/^[A-Za-z ]*Error: /, '');
     throw new InputError(`${file}: not a readable Parquet file (${plain})`);
@@ -182,27 +196,33 @@ export async function* parquetLines(
   wanted: readonly WantedColumn[],
   onColumns?: ColumnsSeen,
 ): AsyncGenerator<LineChunk> {
-  yield* parquetSource(file, wanted, onColumns, async function* ({ reader, source, found }) {
-    const fields = wanted.flatMap((column) => {
-      const { type } = found.get(column.name) ?? {};
-      return type === undefined ? [] : [`${quoted(column.name)} := ${jsonOf(column, type)}`];
-    });
-    const query = `SELECT encode(CAST(to_json(struct_pack(${fields.join(', ')})) AS VARCHAR)) FROM ${source}`;
-    let firstLine = 1;
-    for await (const chunk of reader.stream(query)) {
-      const line = chunk.reader(0) as (row: number) => Uint8Array;
-      for (let row = 0; row < chunk.rowCount;) {
-        const lines: Uint8Array[] = [];
-        let bytes = 0;
-        for (; row < chunk.rowCount && bytes < LINES_BYTES; row++) {
-          lines.push(plainJson(line(row)), NEWLINE);
-          bytes += lines[lines.length - 2].length;
+  yield* parquetSource(
+    file,
+    wanted,
+    onColumns,
+    async function* ({ reader, source, found }) {
+      const fields = wanted.flatMap((column) => {
+        const { type } = found.get(column.name) ?? {};
+        return type === undefined ? [] : [`${quoted(column.name)} := ${jsonOf(column, type)}`];
+      });
+      const query = `SELECT encode(CAST(to_json(struct_pack(${fields.join(', ')})) AS VARCHAR)) FROM ${source}`;
+      let firstLine = 1;
+      for await (const chunk of reader.stream(query)) {
+        const line = chunk.reader(0) as (row: number) => Uint8Array;
+        for (let row = 0; row < chunk.rowCount;) {
+          const lines: Uint8Array[] = [];
+          let bytes = 0;
+          for (; row < chunk.rowCount && bytes < LINES_BYTES; row++) {
+            lines.push(plainJson(line(row)), NEWLINE);
+            bytes += lines[lines.length - 2].length;
+          }
+          yield { bytes: Buffer.concat(lines), firstLine };
+          firstLine += lines.length / 2;
         }
-        yield { bytes: Buffer.concat(lines), firstLine };
-        firstLine += lines.length / 2;
       }
-    }
-  });
+    },
+    NESTED_MEMORY_MIB,
+  );
 }
 
 /** What to_json makes a field of. */

@@ -36,6 +36,30 @@ describe('a snapshot', () => {
   });
 });
 
+describe('nested rows of Parquet, of which 2,048 are read at once', () => {
+  const write = (name: string, market: string): Promise<unknown> =>
+    duckdb(
+      `COPY (SELECT 'mainchain' AS chain, '${MINT}' AS address, ${T} + t AS t, 1.0 AS price_usd,
+         [{'source': 'Kraken', 'exchange_type': 'CEX', ${market}}] AS markets
+       FROM range(2048) r(t)) TO '${name}' (FORMAT parquet)`,
+    );
+
+  it('may be books of 1,000 levels', async () => {
+    const side = (sign: number): string =>
+      `list_transform(range(500), lambda i: [round(1 + ${sign} * (i + 1) * 0.0001, 4), (t % 97 + i)::DOUBLE])`;
+    await write(file('books.parquet'), `'book': {'bids': ${side(-1)}, 'asks': ${side(1)}}`);
+    const [report] = await ingest(file('data-books'), 'snapshots', [file('books.parquet')]);
+    expect(report).toMatchObject({ rows: 2048, snapshots: 2048 });
+  });
+
+  it('are refused with what to do if they take too much memory', async () => {
+    await write(file('texts.parquet'), `'pair': repeat('x', 700000), 'cells': [[0, 1.5, 2]]`);
+    await expect(ingest(file('data-texts'), 'snapshots', [file('texts.parquet')])).rejects.toThrow(
+      `${file('texts.parquet')}: 1024 MiB are too little to read it: write it with fewer rows in each row group, or as NDJSON`,
+    );
+  });
+});
+
 describe('a large file', () => {
   /** Peak memory of the command, in MiB. */
   const MAX_RSS_MIB = 700;
