@@ -63,7 +63,7 @@ const READY_DEADLINE_MS = 120_000;
 /** Closing waits this long for unfinished jobs. */
 const CLOSE_DEADLINE_MS = 30_000;
 
-interface PoolOptions {
+export interface PoolOptions {
   /** Worker threads; default: one per core. */
   threads?: number;
   /** Threads that start at once; the others start when a task has to wait. Default: all. */
@@ -104,11 +104,12 @@ export async function startPool(options: PoolOptions): Promise<ComputePool> {
     await pool.ready();
   } catch (error) {
     await pool.close();
-    throw new Error(`compute pool: ${messageOf(error)}`, { cause: error });
+    throw error;
   }
   return pool;
 }
 
+/** Starts its threads when it is made; tasks wait until they run. */
 export class ComputePool {
   readonly threads: number;
   private readonly threadsAtStart: number;
@@ -125,6 +126,7 @@ export class ComputePool {
   private closed: Promise<void> | null = null;
   private ended = false;
   private whenIdle: (() => void) | null = null;
+  private started: Promise<void> | null = null;
 
   constructor(private readonly options: PoolOptions) {
     const { threads = availableParallelism(), pageLimits, onError } = options;
@@ -241,6 +243,8 @@ export class ComputePool {
     transfer: ArrayBuffer[],
   ): Promise<unknown> {
     const { taskDeadlineMs = TASK_DEADLINE_MS, onError } = this.options;
+    // The start of a thread is no part of a task's time.
+    await this.ready();
     // Piscina has a queue too, but does not report when a task leaves it.
     if (this.freeThreads > 0) this.freeThreads--;
     else await new Promise<void>((resolve) => this.waiters.push(resolve));
@@ -297,10 +301,17 @@ export class ComputePool {
   }
 
   /**
-   * Runs a task on every thread that starts at once.
+   * Resolves once every thread that starts at once has run a task.
    * @throws Error if a thread does not answer in time
    */
-  async ready(): Promise<void> {
+  ready(): Promise<void> {
+    this.started ??= this.pingThreads().catch((error: unknown) => {
+      throw new Error(`compute pool: ${messageOf(error)}`, { cause: error });
+    });
+    return this.started;
+  }
+
+  private async pingThreads(): Promise<void> {
     // Piscina gives each ping to an idle thread, and no thread is idle again before it has handed out all pings.
     const pings = Array.from({ length: this.threadsAtStart }, () => this.piscina.run(null));
     const outcomes = (await withDeadline(

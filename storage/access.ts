@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { STAGING } from './bundle.js';
-import { connectToServer } from './control.js';
+import { connectToServer, SOCKET_FILE } from './control.js';
 import { DATABASE_FILE, holdsStore, refuseRemains } from './data-directory.js';
 import type { Database } from './duckdb/database.js';
 import { InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
@@ -183,7 +183,14 @@ async function untilOpen<S>(
   }
 }
 
-/** Opens the store, or returns null while another process has it. DuckDB is loaded only now. */
+/** Begins to load what opening a store needs, which takes as long as opening it. A server has it loaded already. */
+export function preloadStore(directory: string): void {
+  if (existsSync(path.join(directory, SOCKET_FILE))) return;
+  // Whoever opens the store gets the error.
+  import('./store.js').catch(() => undefined);
+}
+
+/** Opens the store, or returns null while another process has it. */
 async function openUnlessBusy(directory: string, options: StoreOptions): Promise<Store | null> {
   const { Store } = await import('./store.js');
   try {

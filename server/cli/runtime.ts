@@ -1,7 +1,12 @@
 /** Opens the store and the pool for commands. Loads on demand what short commands do not need. */
-import type { ComputePool } from '../../compute/pool.js';
+import type { ComputePool, PoolOptions } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
-import { LOCK_WAIT_MS, withRehearsalDirectory, withStore } from '../../storage/access.js';
+import {
+  LOCK_WAIT_MS,
+  preloadStore,
+  withRehearsalDirectory,
+  withStore,
+} from '../../storage/access.js';
 import { holdsStore, refuseRemains } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
 import type { Plans } from '../limits/plans.js';
@@ -14,6 +19,7 @@ import { closingAtSignal } from './signals.js';
 /** Opens the store for each call and closes it afterwards, so other commands can run in between. */
 export function storeThrough(directory: string, pool: ComputePool): UseStore {
   const options = storeOptions(pool);
+  preloadStore(directory);
   return (body) =>
     closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
@@ -111,10 +117,13 @@ function onAnyStore<T>(
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 
-/** Runs a function with a pool of at most `threads` threads. */
-type WithPool = <T>(body: (pool: ComputePool) => Promise<T>, threads?: number) => Promise<T>;
+/** Runs a function with a pool, whose threads may still be starting. Default: one thread at the start. */
+type WithPool = <T>(
+  body: (pool: ComputePool) => Promise<T>,
+  options?: Pick<PoolOptions, 'threads' | 'threadsAtStart'>,
+) => Promise<T>;
 
-let pooled: WithPool = withOwnPool;
+let pooled: WithPool = (body, options) => withOwnPool(body, options);
 
 /** Lets all commands of this process share a pool; the caller closes it. */
 export function sharePool(start: () => Promise<ComputePool>): void {
@@ -122,22 +131,19 @@ export function sharePool(start: () => Promise<ComputePool>): void {
 }
 
 /** Runs `body` with a pool that ends with it, unless commands share one. */
-export const withPool: WithPool = (body, threads) => pooled(body, threads);
+export const withPool: WithPool = (body, options) => pooled(body, options);
 
 /** Most commands keep one thread busy; further threads start when needed. */
-async function withOwnPool<T>(
-  body: (pool: ComputePool) => Promise<T>,
-  threads?: number,
-): Promise<T> {
-  const { startPool } = await import('../../compute/pool.js');
-  const pool = await startPool({
+const withOwnPool: WithPool = async (body, options) => {
+  const { ComputePool } = await import('../../compute/pool.js');
+  const pool = new ComputePool({
     onError: (error) => printNote(`compute pool: ${error.message}`),
     threadsAtStart: 1,
-    ...(threads === undefined ? {} : { threads }),
+    ...options,
   });
   try {
     return await body(pool);
   } finally {
     await pool.close();
   }
-}
+};

@@ -78,12 +78,14 @@ async function demo(flags: FlagValues<typeof FLAGS>): Promise<void> {
       else printLine(key);
       return null;
     },
-    live ? DEMO_THREADS : undefined,
+    live ? { threads: DEMO_THREADS } : {},
   );
   // From here on one thread is enough; the end of the fill's pool has freed its memory.
   if (begun === null || begun.signal.aborted) return;
   const { marker, signal } = begun;
-  await withPool((pool) => keepAlive({ ...requestOf(directory, pool), signal }, marker), 1);
+  await withPool((pool) => keepAlive({ ...requestOf(directory, pool), signal }, marker), {
+    threads: 1,
+  });
 }
 
 function requestOf(directory: string, pool: ComputePool): DemoRequest {

@@ -1,4 +1,5 @@
 /** `fathom ingest DATASET FILE...` */
+import { stat } from 'node:fs/promises';
 import { UsageError } from '../../../storage/errors.js';
 import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/datasets.js';
 import { exampleOf, formatsOf, ingestFiles } from '../../../storage/ingest/ingest.js';
@@ -39,6 +40,9 @@ const FLAGS = {
   'dry-run': DRY_RUN,
   json: JSON_OUTPUT,
 } as const satisfies Flags;
+
+/** Bytes of files that keep more than one thread busy from the start. */
+const LARGE_BYTES = 4 * 1024 * 1024;
 
 export const command = defineCommand({
   about:
@@ -81,6 +85,8 @@ async function ingest(
     const requested = { directory, dataset, files, merge, ...(format && { format }) };
     // Refuses wrong flags before threads start, which takes longer.
     await formatsOf(requested);
+    const threads =
+      (await sizeOf(files)) < LARGE_BYTES ? { threadsAtStart: 1 } : { threadsAtStart: Infinity };
     await withPool(async (pool) => {
       const request = {
         ...requested,
@@ -103,7 +109,7 @@ async function ingest(
           printNote(warningText(warning, exampleOf(timed.file, warning)));
         }
       }
-    });
+    }, threads);
   };
   try {
     await rehearsed(dryRun, dataDirectory(flags.data), ingestInto);
@@ -113,6 +119,16 @@ async function ingest(
     throw new PartlyDone(error, documentOf());
   }
   if (flags.json) printJson(documentOf());
+}
+
+/** Bytes of all files; Infinity if one is no plain file. */
+async function sizeOf(files: readonly string[]): Promise<number> {
+  let bytes = 0;
+  for (const file of files) {
+    const found = await stat(file).catch(() => null);
+    bytes += found?.isFile() === true ? found.size : Infinity;
+  }
+  return bytes;
 }
 
 function withTime(report: FileReport, elapsedMs: number): TimedReport {
