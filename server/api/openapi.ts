@@ -12,7 +12,7 @@ import {
   UNAUTHORIZED_ERROR,
   type ErrorCode,
 } from './errors.js';
-import { EXAMPLES, EXAMPLES_OF } from './generated/examples.js';
+import generated from './generated/examples.json' with { type: 'json' };
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
 import { damagedData, internalError, replayBusy, replyTooLarge } from '../http/errors.js';
@@ -21,6 +21,14 @@ import { addressParameter, takeNamedSchemas } from './schemas.js';
 
 /** Version of the API, raised with every addition. The program is versioned separately. */
 export const API_VERSION = '1.5.0';
+
+type Named = Readonly<Record<string, string>>;
+
+/** What the demo market answers, and the names of each operation's examples by status and by what they show. */
+const EXAMPLES: {
+  readonly examples: object;
+  readonly ofOperations: Readonly<Record<string, Readonly<Record<string, Named>>>>;
+} = generated;
 
 const INTRODUCTION = [
   `This is version ${API_VERSION} of the API: every addition raises it. The program that serves it has a ` +
@@ -131,7 +139,7 @@ export function describeApi(endpoints: readonly EndpointSpec[]) {
       },
       headers: RESPONSE_HEADERS,
       examples: {
-        ...EXAMPLES,
+        ...EXAMPLES.examples,
         ...Object.fromEntries(Object.entries(FAILURES).map(([code, value]) => [code, { value }])),
       },
       schemas,
@@ -326,7 +334,8 @@ function response(
 /** References to the examples of a reply, or of errors by their codes. */
 function examplesOf(operationId: string, status: number, codes: readonly ErrorCode[] = []) {
   const failures = codes.filter((code) => code in FAILURES).map((code) => [code, code] as const);
-  const names = { ...EXAMPLES_OF[operationId]?.[status], ...Object.fromEntries(failures) };
+  const ofReplies = EXAMPLES.ofOperations[operationId]?.[status];
+  const names = { ...ofReplies, ...Object.fromEntries(failures) };
   const examples = Object.entries(names).map(
     ([label, name]) => [label, { $ref: `#/components/examples/${name}` }] as const,
   );

@@ -1,10 +1,9 @@
 /**
  * The examples of the API's description: what a demo market replies. `npm run api-examples` makes this file regenerate
- * server/api/generated/examples.ts.
+ * server/api/generated/examples.json.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { EXAMPLES, EXAMPLES_OF } from '../../server/api/generated/examples.js';
 import { EXAMPLE_MINTS } from '../../server/api/schemas.js';
 import type { ENDPOINTS } from '../../server/endpoints.js';
 import { newKey, serveHere, withStoreOf } from '../support/cli.js';
@@ -13,7 +12,7 @@ import { demoMarket } from '../support/demo-market.js';
 import { NOW_S } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
 
-const FILE = 'server/api/generated/examples.ts';
+const FILE = 'server/api/generated/examples.json';
 /** Longer lists are cut. */
 const MOST_ITEMS = 3;
 
@@ -199,9 +198,9 @@ type Examples = Record<string, { summary?: string; value: unknown }>;
 type ExamplesOf = Record<string, Record<string, Record<string, string>>>;
 
 /** Requests a reply for every operation and status. */
-async function askForExamples(): Promise<{ examples: Examples; examplesOf: ExamplesOf }> {
+async function askForExamples(): Promise<{ examples: Examples; ofOperations: ExamplesOf }> {
   const examples: Examples = {};
-  const examplesOf: ExamplesOf = {};
+  const ofOperations: ExamplesOf = {};
   for (const operation of operations) {
     const { id, method } = operation;
     const good = requestOf(operation);
@@ -211,7 +210,7 @@ async function askForExamples(): Promise<{ examples: Examples; examplesOf: Examp
     const { status, body } = await ask(operation, named);
     expect([id, status]).toEqual([id, 200]);
     examples[id] = { summary: `${method} ${lineOf(named)}`, value: cut(body) };
-    examplesOf[id] = { 200: { reply: id } };
+    ofOperations[id] = { 200: { reply: id } };
     for (const described of Object.keys(operation.operation.responses as Json)) {
       if (['200', '304'].includes(described)) continue;
       // A key of the example's market does not expire.
@@ -232,11 +231,11 @@ async function askForExamples(): Promise<{ examples: Examples; examplesOf: Examp
         );
         const name = known?.[0] ?? (code in examples ? `${code}.${id}` : code);
         examples[name] ??= { value };
-        (examplesOf[id][described] ??= {})[code] = name;
+        (ofOperations[id][described] ??= {})[code] = name;
       }
     }
   }
-  return { examples, examplesOf };
+  return { examples, ofOperations };
 }
 const LABELS: Readonly<Record<string, string>> = {
   401: 'no_key',
@@ -248,33 +247,17 @@ const LABELS: Readonly<Record<string, string>> = {
 const withoutFigures = (value: unknown) =>
   JSON.stringify(value, null, 1).replace(/-?\d+(\.\d+)?(e[+-]\d+)?/g, '0');
 
-async function write({ examples, examplesOf }: Awaited<ReturnType<typeof askForExamples>>) {
-  const text = `/** Examples for the API's description: what the demo market answers. Made by \`npm run api-examples\`. */
-
-export const EXAMPLES: Readonly<Record<string, { summary?: string; value: unknown }>> =
-  ${JSON.stringify(examples)};
-
-/** Names of the examples of each operation, by status and by what they show. */
-export const EXAMPLES_OF: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> =
-  ${JSON.stringify(examplesOf)};
-`;
-  const script = '../../server/bootstrap/client-types.mjs';
-  const { formatted } = (await import(script)) as {
-    formatted: (file: string, text: string) => Promise<string>;
-  };
-  writeFileSync(FILE, await formatted(FILE, text));
-}
-
 describe('examples', () => {
   it('of replies are what the demo market answers', async () => {
     const current = await askForExamples();
     if (process.env.WRITE_EXAMPLES !== undefined) {
-      await write(current);
+      writeFileSync(FILE, `${JSON.stringify(current, null, 2)}\n`);
       return;
     }
     const again = 'update them with `npm run api-examples`';
-    expect(EXAMPLES_OF, again).toEqual(current.examplesOf);
-    expect(withoutFigures(EXAMPLES), again).toBe(withoutFigures(current.examples));
+    const kept = JSON.parse(readFileSync(FILE, 'utf8')) as typeof current;
+    expect(kept.ofOperations, again).toEqual(current.ofOperations);
+    expect(withoutFigures(kept.examples), again).toBe(withoutFigures(current.examples));
   });
 
   it('of parameters are answered', async () => {
