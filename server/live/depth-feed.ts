@@ -52,7 +52,7 @@ interface Rendered {
 /** The content of a message: deleted times, or encoded snapshots. */
 export type Update = { type: UpdateStep['type']; after: Progress } & (
   | { times: number[]; made: null }
-  | { made: Rendered; isOld: boolean }
+  | { made: Rendered }
 );
 
 interface DepthFeedOptions {
@@ -154,7 +154,7 @@ export class DepthFeed {
     const { type } = step;
     if (type === 'deleted') return { type, after: step.after, times: step.times, made: null };
     const made = await this.render(step, view, keyId, isHistory || step.isOld);
-    return { type, after: step.after(made.snapshotCount), made, isOld: step.isOld };
+    return { type, after: step.after(made.snapshotCount), made };
   }
 
   private render(

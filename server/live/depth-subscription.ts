@@ -5,17 +5,15 @@ import { factsOfMarkets, venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { invalidParameter } from '../api/errors.js';
-import { Turns } from '../../storage/turns.js';
 import { sourceOf } from '../depth/shown-token.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import { learnMarkets } from '../replay/page-plan.js';
-import type { Cohorts, Follower, Message } from './cohorts.js';
 import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
-import type { UpdateStep } from './depth-steps.js';
 import { PageMeter } from './account.js';
 import { type Beginning, clampedTime, isInReach } from './parameters.js';
 import { encodeError, encodeMessage, joinMessage, PAGE_FIELDS } from './protocol.js';
+import type { Follower, Message, Rooms } from './rooms.js';
 import { PaidSubscription, type SubscriptionOptions } from './subscription.js';
 
 /** Why a subscription is reset. */
@@ -26,7 +24,7 @@ interface DepthSubscriptionOptions extends SubscriptionOptions {
   view: View;
   beginning: Beginning;
   feed: DepthFeed;
-  cohorts: Cohorts;
+  rooms: Rooms;
   depth: DepthSource & { readonly commitHistory: string; remembers(position: number): boolean };
   /** Called for failures that the client did not cause. */
   onError: (error: unknown) => void;
@@ -45,10 +43,9 @@ export class DepthSubscription
   private cursors: Cursors;
   progress: Progress = { history: '', position: 0, nextFromS: 0, fromS: 0, pending: null };
   messageName = '';
-  /** Whether the client has been up to date: snapshots after that are not history. */
-  private isLive = false;
-  /** performance.now() of the commit whose changes are being sent; null: history, or changes that no commit caused. */
-  private committedMs: number | null = null;
+  isLive = false;
+  /** performance.now() from which the key may pay again. */
+  private payableMs = 0;
   private readonly meter: PageMeter;
 
   constructor(options: DepthSubscriptionOptions) {
@@ -79,17 +76,17 @@ export class DepthSubscription
       ...(missing.length === 0 ? {} : { venues_not_found: missing }),
     });
     if (reset !== null) this.reset(this.progress, reset);
-    this.start();
+    void this.join().catch((error: unknown) => this.fail(error));
   }
 
-  private reset(progress: Progress, reason: string): void {
+  reset(progress: Progress, reason = FORGOTTEN): void {
     this.progress = progress;
     this.sendFields('reset', { reason });
   }
 
   override end(): void {
     super.end();
-    this.options.cohorts.leave(this);
+    this.options.rooms.leave(this);
   }
 
   get tokenId(): number {
@@ -109,41 +106,52 @@ export class DepthSubscription
     return this.options.connection.hasRoom;
   }
 
+  /** Waits until the key may pay again, then for the client to read; sends `lagged` if there are changes by then. */
+  ready(): Promise<void> | void {
+    if (this.payableMs > performance.now() || !this.hasRoom) return this.wait();
+  }
+
+  private async wait(): Promise<void> {
+    const { connection, feed } = this.options;
+    const waitMs = this.payableMs - performance.now();
+    if (waitMs > 0) await this.pause(waitMs);
+    if (this.isEnded || connection.hasRoom) return;
+    await connection.room((stop) => (this.stopWaiting = stop));
+    if (this.isEnded || !this.isLive) return;
+    const { type } = await feed.step(this.tokenId, this.progress);
+    if (type !== 'none' && type !== 'behind') this.sendFields('lagged', {});
+  }
+
+  pays(): boolean {
+    const waitMs = this.meter.pay();
+    this.payableMs = performance.now() + waitMs;
+    return waitMs === 0;
+  }
+
+  charge(sent: { snapshotCount: number; rowCount: number }): void {
+    this.meter.sent(sent);
+  }
+
   encode(update: Update): Message {
     const { format } = this.view;
     const progress = { ...update.after, fromS: this.progress.fromS };
-    const charged = this.costs(update) ? update.made : null;
     const positionFields = this.positionFields(progress);
     const head = { type: update.type, id: this.id };
     const bytes =
       update.made === null
         ? encodeMessage(format, { ...head, t: update.times, ...positionFields })
         : joinMessage(format, head, update.made.body, PAGE_FIELDS, positionFields);
-    return { bytes, cursor: positionFields.cursor, progress, charged };
+    return { bytes, cursor: positionFields.cursor, progress };
   }
 
-  pays(update: Update): boolean {
-    try {
-      return !this.costs(update) || this.meter.pay() === 0;
-    } catch {
-      // Outside the cohort it fails with the same error.
-      return false;
-    }
-  }
-
-  take(
-    type: string,
-    { bytes, cursor, progress, charged }: Message,
-    committedMs: number | null,
-  ): void {
+  take(type: string, { bytes, cursor, progress }: Message, committedMs: number | null): void {
     this.progress = progress;
     this.send(type, bytes, cursor, committedMs);
-    if (charged !== null) this.meter.sent(charged);
   }
 
-  continueAlone(committedMs: number | null): void {
-    this.committedMs = committedMs;
-    this.start();
+  async nextCommit(commits: number): Promise<void> {
+    const { feed } = this.options;
+    if (feed.commits === commits) await feed.nextCommit((stop) => (this.stopWaiting = stop));
   }
 
   /** Looks up the token again: a commit may have added it, or its mainchain leg. */
@@ -196,78 +204,14 @@ export class DepthSubscription
     return { history, position, nextFromS, fromS: nextFromS, pending: null };
   }
 
-  private start(): void {
-    void this.run().catch((error: unknown) => this.fail(error));
-  }
-
-  /** Sends steps until the client is up to date, then joins a cohort. */
-  private async run(): Promise<void> {
-    const { connection, feed, cohorts } = this.options;
-    // A slow reader's subscriptions all continue when it reads.
-    const turns = new Turns();
-    while (!this.isEnded) {
-      if (!connection.hasRoom) await this.waitForRoom();
-      await turns.take();
-      if (!connection.hasRoom) continue;
-      const { commits } = feed;
-      if (this.source === null) this.cursors = this.findToken();
-      try {
-        const step = this.source && (await feed.step(this.source.tokenId, this.progress));
-        if (this.isEnded) return;
-        if (step === null || step.type === 'behind') await this.nextCommit(commits);
-        else if (step.type === 'forgotten') this.reset(step.after, FORGOTTEN);
-        else if (step.type !== 'none') await this.sendStep(step);
-        else {
-          this.progress = step.after;
-          this.isLive = true;
-          if (feed.commits === commits) {
-            cohorts.join(this, step.nextT);
-            return;
-          }
-          this.committedMs = feed.committedMs;
-        }
-      } catch (error) {
-        const waitMs = feed.retryAfterMs(error);
-        if (waitMs === null) throw error;
-        if (waitMs > 0) await this.pause(waitMs);
-      }
+  /** Joins the followers of the token, once there is one. */
+  private async join(): Promise<void> {
+    const { feed, rooms } = this.options;
+    while (this.source === null && !this.isEnded) {
+      await this.nextCommit(feed.commits);
+      this.cursors = this.findToken();
     }
-  }
-
-  private async sendStep(step: UpdateStep): Promise<void> {
-    const { feed, connection } = this.options;
-    // It pays first: nothing that was made may wait for a key's rate.
-    const waitMs = this.costs(step) ? this.meter.pay() : 0;
-    if (waitMs > 0) {
-      await this.pause(waitMs);
-      return;
-    }
-    const update = await feed.update(step, this.view, this.keyId, !this.isLive);
-    // If the client has stopped reading in the meantime, what is paid counts for a later message.
-    if (this.isEnded || !connection.hasRoom) return;
-    this.take(update.type, this.encode(update), this.committedMs);
-  }
-
-  /** Whether a step or update costs as replay pages do: history, and old snapshots that are revised or come late. */
-  private costs(step: UpdateStep | Update): boolean {
-    return 'isOld' in step && (step.isOld || !this.isLive);
-  }
-
-  /** Waits for the client to read, and sends `lagged` if there are changes by then. */
-  private async waitForRoom(): Promise<void> {
-    const { connection, feed } = this.options;
-    await connection.room((stop) => (this.stopWaiting = stop));
-    if (this.isEnded || !this.isLive) return;
-    const step = this.source && (await feed.step(this.source.tokenId, this.progress));
-    if (step !== null && step.type !== 'none' && step.type !== 'behind')
-      this.sendFields('lagged', {});
-  }
-
-  /** @param commits the feed's count before the last step */
-  private async nextCommit(commits: number): Promise<void> {
-    const { feed } = this.options;
-    if (feed.commits === commits) await feed.nextCommit((stop) => (this.stopWaiting = stop));
-    this.committedMs = feed.committedMs;
+    if (!this.isEnded) rooms.join(this);
   }
 
   private async pause(ms: number): Promise<void> {
@@ -289,7 +233,7 @@ export class DepthSubscription
   }
 
   /** Ends the subscription with an error; the client may subscribe again with its cursor. */
-  protected override fail(error: unknown): void {
+  override fail(error: unknown): void {
     if (this.isEnded) return;
     const { connection, view, onError, onMessage, onFailed } = this.options;
     if (!(error instanceof ApiError)) onError(error);

@@ -9,7 +9,7 @@ const COMMENT_EVERY_S = 15;
 /** A comment, which clients ignore. */
 export const COMMENT = Buffer.from(':\n\n');
 
-/** The clients of a cohort get the same message one after the other: its event is made once. */
+/** The clients of a group get the same message one after the other: its event is made once. */
 const events = new WeakMap<Uint8Array, Uint8Array>();
 
 function encodeEvent(message: Uint8Array, cursor: string | null): Uint8Array {

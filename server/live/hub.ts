@@ -21,7 +21,6 @@ import { DEFAULT_SHARES } from '../memory.js';
 import { viewOf } from '../replay/parameters.js';
 import type { SegmentBlocks } from '../replay/segment-blocks.js';
 import { Account, STREAM } from './account.js';
-import { Cohorts } from './cohorts.js';
 import type { LiveConnection, Subscription } from './connection.js';
 import { LiveConnections } from './connections.js';
 import { DepthFeed } from './depth-feed.js';
@@ -38,6 +37,7 @@ import {
   readRequest,
   type Request,
 } from './protocol.js';
+import { Rooms } from './rooms.js';
 import { liveLimits, UnreadBytes } from './unread.js';
 
 const MAX_SUBSCRIPTIONS = 100;
@@ -64,7 +64,7 @@ interface HubOptions {
 export class LiveHub {
   readonly connections: LiveConnections;
   private readonly depthFeed: DepthFeed;
-  private readonly cohorts: Cohorts;
+  private readonly rooms: Rooms;
   private readonly documents: DocumentFeed;
   private readonly readStream: ReturnType<typeof parameterReader<typeof getStream>>;
   private readonly readChannel: ReturnType<typeof parameterReader<typeof getStream>>;
@@ -81,7 +81,7 @@ export class LiveHub {
       maxKeptBytes: limits.maxKeptBytes,
       maxNameBytes: limits.maxBytesInFlightPerKey,
     });
-    this.cohorts = new Cohorts(this.depthFeed, () => clock.nowS());
+    this.rooms = new Rooms(this.depthFeed, () => clock.nowS());
     this.documents = new DocumentFeed(handlers, reading, (error) =>
       logger.error('a live document failed', {}, error),
     );
@@ -111,7 +111,7 @@ export class LiveHub {
   touch(change: StoreChange): void {
     this.depthFeed.touch();
     for (const tokenId of change.tokenIds) {
-      this.cohorts.touch(tokenId, this.depthFeed.committedMs);
+      this.rooms.touch(tokenId, this.depthFeed.committedMs);
     }
   }
 
@@ -184,7 +184,7 @@ export class LiveHub {
       beginning,
       depth,
       feed: this.depthFeed,
-      cohorts: this.cohorts,
+      rooms: this.rooms,
       view: { query: view, name: nameOf(view), format: connection.format },
       nowS: () => clock.nowS(),
       onMessage: this.options.onMessage,

@@ -1,8 +1,8 @@
 /** Cases that random histories over the wire (many-followers.test.ts) rarely reach. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
-import { Cohorts, type Follower, type Message } from '../../server/live/cohorts.js';
 import { DepthFeed, type Update } from '../../server/live/depth-feed.js';
+import { type Follower, type Message, Rooms } from '../../server/live/rooms.js';
 import { viewOf } from '../../server/replay/parameters.js';
 import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
 import type { Store } from '../../storage/store.js';
@@ -29,7 +29,9 @@ describe('Followers of equal progress', () => {
   /** A step that finds nothing to send waits until this opens. */
   let gate: Promise<void> = Promise.resolve();
   let onRead = (): void => undefined;
-  let cohorts: Cohorts;
+  /** Why no message can be made. */
+  let failNext: Error | null = null;
+  let rooms: Rooms;
 
   beforeAll(async () => {
     store = await openStore(directory.path);
@@ -54,21 +56,29 @@ describe('Followers of equal progress', () => {
     };
     const held = {
       step,
-      update: feed.update.bind(feed),
+      update: (...request: Parameters<DepthFeed['update']>) =>
+        failNext === null ? feed.update(...request) : Promise.reject(failNext),
       retryAfterMs: feed.retryAfterMs.bind(feed),
+      nextCommit: feed.nextCommit.bind(feed),
+      get commits() {
+        return feed.commits;
+      },
     };
-    cohorts = new Cohorts(held, () => clock.nowS());
+    rooms = new Rooms(held, () => clock.nowS());
   });
   afterAll(() => store.close());
 
   const commit = async (t: number, markets = [orca()]): Promise<void> => {
     await commitRows(store, [snapshot(t, markets)]);
     feed.touch();
-    cohorts.touch(tokenOf(store), feed.committedMs);
+    rooms.touch(tokenOf(store), feed.committedMs);
   };
 
-  /** Adds a follower of all new snapshots. */
-  async function join(more: Partial<Follower> = {}) {
+  /** Adds a follower of all new snapshots. @param onTake called for each of its messages */
+  async function join({
+    onTake = () => undefined,
+    ...more
+  }: Partial<Follower> & { onTake?: () => void } = {}) {
     const tokenId = tokenOf(store);
     const view = await store.depth.view(tokenId);
     const nextFromS = (view.newestT(clock.nowS()) ?? 0) + 1;
@@ -76,6 +86,7 @@ describe('Followers of equal progress', () => {
       tokenId,
       keyId: 'key',
       messageName: 'name',
+      isLive: false,
       hasRoom: true,
       view: { query: QUERY, name: 'all', format: 'json' as const },
       progress: {
@@ -88,24 +99,36 @@ describe('Followers of equal progress', () => {
       /** `nextFromS` after each message. */
       received: [] as number[],
       isAlone: false,
+      failure: null as unknown,
+      ready() {
+        if (follower.hasRoom) return;
+        follower.isAlone = true;
+        return new Promise<void>(() => undefined);
+      },
       pays: () => true,
-      encode: ({ after }: Update) => ({
-        bytes: new Uint8Array(),
-        cursor: '',
-        progress: after,
-        charged: null,
-      }),
+      charge: () => undefined,
+      encode: ({ after }: Update) => ({ bytes: new Uint8Array(), cursor: '', progress: after }),
       take(_: string, { progress }: Message) {
         follower.progress = progress;
         follower.received.push(progress.nextFromS);
+        onTake();
       },
-      continueAlone: () => void (follower.isAlone = true),
+      nextCommit: () => Promise.resolve(),
+      reset: () => undefined,
+      fail(error: unknown) {
+        follower.failure = error;
+        rooms.leave(follower);
+      },
       ...more,
     };
-    cohorts.join(follower, null);
-    onTestFinished(() => cohorts.leave(follower));
+    rooms.join(follower);
+    onTestFinished(() => rooms.leave(follower));
+    await eventually('it waits', () => follower.isLive);
     return follower;
   }
+
+  const joinAll = (count: number, moreOf: (i: number) => Parameters<typeof join>[0]) =>
+    Promise.all(Array.from({ length: count }, (_, i) => join(moreOf(i))));
 
   it('receive a commit that comes after their last step, before they wait', async () => {
     const { received } = await join();
@@ -121,8 +144,9 @@ describe('Followers of equal progress', () => {
   });
 
   it('release a follower that does not read, and keep its progress', async () => {
-    const others = [await join(), await join({ hasRoom: false }), await join()];
+    const others = [await join(), await join(), await join()];
     const { progress } = others[1];
+    others[1].hasRoom = false;
     await commit(T0 + 180);
     await eventually('the others', () => others[2].received.length > 0);
     expect(others.map(({ received, isAlone }) => [received, isAlone])).toEqual([
@@ -138,13 +162,10 @@ describe('Followers of equal progress', () => {
 
   it('receive nothing once they have left, even while a step is sent to others', async () => {
     const gone: Follower[] = [];
-    const first = await join({
-      take(_, { progress }) {
-        first.progress = progress;
-        first.received.push(progress.nextFromS);
-        for (const one of gone.splice(0)) cohorts.leave(one);
-      },
-    });
+    const onTake = (): void => {
+      for (const one of gone.splice(0)) rooms.leave(one);
+    };
+    const first = await join({ onTake });
     const second = await join();
     const third = await join();
     gone.push(second);
@@ -153,18 +174,46 @@ describe('Followers of equal progress', () => {
     expect([first.received, second.received]).toEqual([[T0 + 301], []]);
   });
 
-  it('continue alone when a message cannot be made, and later messages are sent', async () => {
+  it('end alone when their message cannot be made, and the others get theirs', async () => {
+    const failure = new Error('no message');
     const encode = (): never => {
-      throw new Error('no message');
+      throw failure;
     };
-    const failing = await join({ encode });
+    const failing = await join({ encode, messageName: 'failing' });
     const other = await join();
     await commit(T0 + 360);
-    await eventually('both', () => failing.isAlone && other.isAlone);
-    const next = await join();
+    await eventually('both', () => failing.failure !== null && other.received.length > 0);
+    expect([failing.failure, failing.received, other.failure]).toEqual([failure, [], null]);
     await commit(T0 + 420);
+    await eventually('the next one', () => other.received.length > 1);
+    expect([failing.received, other.received]).toEqual([[], [T0 + 361, T0 + 421]]);
+  });
+
+  it('end alone when their key cannot pay, and wait alone while it may not', async () => {
+    const failure = new Error('no quota');
+    const pays = (): never => {
+      throw failure;
+    };
+    const failing = await join({ pays });
+    const waiting = await join({ pays: () => false });
+    const other = await join();
+    // A late snapshot costs something.
+    await commit(T0 - 60);
+    await eventually('the other', () => other.received.length > 0);
+    expect([failing.failure, failing.received, waiting.received]).toEqual([failure, [], []]);
+    expect(waiting.failure).toBeNull();
+  });
+
+  it('all end when no message can be made, and later ones go on', async () => {
+    const ended = [await join(), await join()];
+    failNext = new Error('no update');
+    await commit(T0 + 430);
+    await eventually('both', () => ended.every(({ failure }) => failure === failNext));
+    failNext = null;
+    const next = await join();
+    await commit(T0 + 440);
     await eventually('the next one', () => next.received.length > 0);
-    expect(next.received).toEqual([T0 + 421]);
+    expect(next.received).toEqual([T0 + 441]);
   });
 
   /** A band that no other index has. */
@@ -187,16 +236,11 @@ describe('Followers of equal progress', () => {
     const receivedInPoll = new Map<number, number>();
     const views = 400;
     let left = views;
-    for (let i = 0; i < views; i++) {
-      const follower = await join({
-        view: viewOfIndex(i),
-        take(_, { progress }) {
-          follower.progress = progress;
-          left--;
-          receivedInPoll.set(polls, (receivedInPoll.get(polls) ?? 0) + 1);
-        },
-      });
-    }
+    const onTake = (): void => {
+      left--;
+      receivedInPoll.set(polls, (receivedInPoll.get(polls) ?? 0) + 1);
+    };
+    await joinAll(views, (i) => ({ view: viewOfIndex(i), onTake }));
     setImmediate(poll);
     onTestFinished(() => void (isOver = true));
     await commit(T0 + 480, wide);
@@ -207,17 +251,10 @@ describe('Followers of equal progress', () => {
   it('of one key with many views do not delay those of another', async () => {
     const received: string[] = [];
     const views = 400;
-    for (let i = 0; i <= views; i++) {
+    await joinAll(views + 1, (i) => {
       const keyId = i < views ? 'many' : 'few';
-      const follower = await join({
-        keyId,
-        view: viewOfIndex(i),
-        take(_, { progress }) {
-          follower.progress = progress;
-          received.push(keyId);
-        },
-      });
-    }
+      return { keyId, view: viewOfIndex(i), onTake: () => void received.push(keyId) };
+    });
     await commit(T0 + 540, wide);
     await eventually('all', () => received.length === views + 1);
     expect(received.indexOf('few')).toBeLessThan(views / 4);
@@ -226,21 +263,40 @@ describe('Followers of equal progress', () => {
   it('of one view, however many, do not delay those of another', async () => {
     const received: string[] = [];
     const count = 400;
-    for (let i = 0; i <= count; i++) {
+    await joinAll(count + 1, (i) => {
       const keyId = i < count ? 'many' : 'few';
-      const follower = await join({
-        keyId,
-        view: viewOfIndex(keyId === 'many' ? 0 : 1),
-        take(_, { progress }) {
-          follower.progress = progress;
-          received.push(keyId);
-          const untilMs = performance.now() + 1;
-          while (performance.now() < untilMs);
-        },
-      });
-    }
+      const onTake = (): void => {
+        received.push(keyId);
+        const untilMs = performance.now() + 1;
+        while (performance.now() < untilMs);
+      };
+      return { keyId, view: viewOfIndex(keyId === 'many' ? 0 : 1), onTake };
+    });
     await commit(T0 + 600);
     await eventually('all', () => received.length === count + 1);
     expect(received.indexOf('few')).toBeLessThan(count / 2);
+  });
+
+  it('of one view and one key, however many, do not delay those of another key', async () => {
+    const received: string[] = [];
+    const [count, steps] = [200, 3];
+    const times = Array.from({ length: steps * 288 }, (_, i) => T0 - 20_000 + 10 * i);
+    const commitAll = (markets: ReturnType<typeof orca>[]) =>
+      commitRows(
+        store,
+        times.map((t) => snapshot(t, markets)),
+      );
+    await commitAll([orca()]);
+    feed.touch();
+    const of = (keyId: string) => ({ keyId, onTake: () => void received.push(keyId) });
+    await joinAll(count, () => of('many'));
+    await join(of('few'));
+    await commitAll([orca([[0, 9, 9]])]);
+    feed.touch();
+    rooms.touch(tokenOf(store), feed.committedMs);
+    await eventually('all', () => received.length >= steps * (count + 1));
+    // Both get the last message when it is made, and that is after `count` ones each of the steps before.
+    const last = received.lastIndexOf('few');
+    expect(last).toBeLessThan((steps - 0.5) * count);
   });
 });
