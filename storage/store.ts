@@ -311,12 +311,11 @@ export class Store implements StoreOperations {
   async leaveLog(): Promise<Departure | null> {
     const { mark } = this;
     if (mark === null) return null;
-    const { database } = this.parts;
-    // The entries of an earlier log must not be applied again, and those of a later one follow only what is in the file.
-    await database.checkpoint();
+    // The entries of an earlier log must not be applied again.
+    await this.parts.database.wal.writeIfRoom();
     await removeLog(this.directory);
+    // The last step that can fail: only its result has the settings.
     const departure = await this.applied.leave(mark);
-    await database.checkpoint();
     await this.beginLog();
     return departure;
   }

@@ -178,9 +178,11 @@ export class FileLogWriter extends LogWriter {
 
   private async append(appended: Appended, isSmall?: boolean): Promise<FileEntry> {
     try {
+      // Without the WAL, the file must not be that of the cluster's node that the store may have been.
+      if (this.store.applied.position === 0) await this.options.database.wal.writeIfRoom();
       return await this.log.append(appended, isSmall);
     } catch (error) {
-      if (isDiskFull(error)) {
+      if (isDiskFull(error) || error instanceof DiskFullError) {
         await this.store.room.refused();
         throw new DiskFullError(path.join(this.store.directory, LOG_FOLDER));
       }

@@ -1,11 +1,11 @@
 /** Whatever happens to DuckDB's WAL, and to the database as long as the log is whole: acknowledged changes are kept. */
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { seededRandom } from '../../bench/compare/random.js';
 import { checkStore } from '../../storage/check/check.js';
 import { DATABASE_FILE, LOG_FOLDER, WAL_FILE } from '../../storage/data-directory.js';
-import { InputError } from '../../storage/errors.js';
+import { DiskFullError, InputError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import {
   commitRows,
@@ -134,6 +134,37 @@ it('A store that left its cluster keeps what it commits then', async () => {
   const left = await opened(killed(store.directory));
   await commitRows(left, [snapshot(400)]);
   const copy = killed(left.directory);
+  rmSync(walOf(copy));
+  expect(await times(await opened(copy))).toEqual([100, 200, 300, 400]);
+});
+
+it('A store leaves its cluster on a full disk too, and then commits once there is room', async () => {
+  const { store } = await prepared();
+  const mark = { logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false };
+  await store.applied.pass(mark);
+  const { database } = store['parts'];
+  const checkpoint = vi.spyOn(database, 'checkpoint');
+  const full = new DiskFullError(store.directory);
+  checkpoint.mockRejectedValueOnce(full);
+  await expect(store.leaveLog()).rejects.toThrow('its disk is full');
+  expect(store.mark).toEqual(mark);
+  // What can fail comes before the settings are forgotten.
+  const write = vi.spyOn(database, 'transaction').mockRejectedValueOnce(full);
+  await expect(store.leaveLog()).rejects.toThrow('its disk is full');
+  expect(store.mark).toEqual(mark);
+  write.mockRestore();
+  const leave = store.applied.leave.bind(store.applied);
+  vi.spyOn(store.applied, 'leave').mockImplementation((from) => {
+    checkpoint.mockRejectedValue(full);
+    return leave(from);
+  });
+  expect(await store.leaveLog()).toMatchObject({ position: 7, settings: {} });
+  // The WAL alone has the departure: without it, the store is a node's again, whose start removes other logs.
+  await expect(commitRows(store, [snapshot(400)])).rejects.toThrow('its disk is full');
+  expect(existsSync(logOf(store.directory))).toBe(false);
+  checkpoint.mockRestore();
+  await commitRows(store, [snapshot(400)]);
+  const copy = killed(store.directory);
   rmSync(walOf(copy));
   expect(await times(await opened(copy))).toEqual([100, 200, 300, 400]);
 });
