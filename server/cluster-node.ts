@@ -4,6 +4,7 @@ import { messageOf } from '../storage/errors.js';
 import type { JetStreamLog } from '../storage/log/jetstream.js';
 import type { LogNode, NodeSettings } from '../storage/log/node.js';
 import { differing, type Settings } from '../storage/log/settings.js';
+import { shellWord } from '../storage/shell-word.js';
 import type { Store } from '../storage/store.js';
 import { VERSION } from '../storage/version.js';
 import type { ServeOptions } from './cli/serve-options.js';
@@ -55,9 +56,9 @@ export async function joinCluster(
     },
   });
   closing.push(() => log.close());
-  const known = store.applied.settings;
+  const known = { settings: store.applied.settings, position: store.mark?.position ?? 0 };
   const latest = await withDeadline(
-    log.settings(known, store.mark),
+    log.settings(known.settings, store.mark),
     SETTINGS_WITHIN_MS,
     "reading the cluster's settings",
   ).catch((error: unknown) => {
@@ -69,7 +70,7 @@ export async function joinCluster(
     );
     return known;
   });
-  const options = withSharedSettings(given, latest);
+  const options = withSharedSettings(given, latest.settings);
   const own = sharedSettingsOf(given);
   const serving = sharedSettingsOf(options);
   for (const setting of differing(own, serving).filter((other) => named.includes(other))) {
@@ -78,26 +79,30 @@ export async function joinCluster(
       setting,
       cluster: settingText(serving[setting]),
       configured,
-      change_with: `fathom cluster set '${setting}=${configured}'`,
+      change_with: `fathom cluster set ${shellWord(`${setting}=${configured}`)}`,
     });
   }
-  const settings = followSettings({ own, serving, given, store, logger });
+  const settings = followSettings({ own, serving, asOf: latest.position, given, store, logger });
   return { name, log, options, settings, refusals: () => refusals };
 }
 
-/** Compares the settings with which a node serves with those in the log. */
+/** Compares the settings with which a node serves with those in the log, from the position of which it has them. */
 function followSettings({
   own,
   serving,
+  asOf,
   given,
   store,
   logger,
 }: Omit<Joining, 'closing'> & {
   own: Settings;
   serving: Settings;
+  asOf: number;
   given: ServeOptions;
 }): NodeSettings {
   const others = (): readonly string[] => {
+    // A node that catches up meets the settings of earlier times.
+    if ((store.mark?.position ?? 0) < asOf) return [];
     const inLog = store.applied.settings;
     try {
       // A setting that a later version added must not look like one that somebody changed.

@@ -276,15 +276,19 @@ export class JetStreamLog {
   /**
    * The cluster's settings at the end of the log: those of a store, with the changes in entries that it has yet to apply.
    * @param mark of the store; null if it has followed no log yet
+   * @returns the settings, and the position of the entry that changed them last, or of the store
    * @throws Error if JetStream does not answer
    */
-  async settings(known: Settings, mark: LogMark | null): Promise<Settings> {
+  async settings(
+    known: Settings,
+    mark: LogMark | null,
+  ): Promise<{ settings: Settings; position: number }> {
+    let settings = known;
+    let position = mark?.position ?? 0;
     const state = await this.state();
     // The node will stop at a log that its store has not followed.
-    if (state === null || (mark !== null && mark.logId !== state.id)) return known;
-    let settings = known;
+    if (state === null || (mark !== null && mark.logId !== state.id)) return { settings, position };
     for (const subject of mark === null ? ['origin', 'settings'] : ['settings']) {
-      let position = mark?.position ?? 0;
       for (;;) {
         const message = await this.reader.find(nextOf(`${SUBJECTS}${subject}`, position + 1));
         if (message === null) break;
@@ -293,7 +297,7 @@ export class JetStreamLog {
         if ('settings' in entry) settings = { ...settings, ...entry.settings };
       }
     }
-    return settings;
+    return { settings, position };
   }
 
   /**

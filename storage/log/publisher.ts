@@ -119,7 +119,8 @@ export class Publisher extends LogWriter {
   async changeSettings(settings: Settings): Promise<SettingsChange> {
     await this.ready();
     // Those at the end of the log: this node may have yet to apply a change.
-    const before = await this.options.log.settings(this.store.applied.settings, this.store.mark);
+    const { applied, mark } = this.store;
+    const { settings: before } = await this.options.log.settings(applied.settings, mark);
     const isNew = Object.entries(settings).some(([name, value]) => !isSame(value, before[name]));
     if (!isNew) return { position: null, before };
     return (await this.submit<SettingsChange>('settings', {

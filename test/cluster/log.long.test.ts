@@ -481,11 +481,15 @@ describe.skipIf(!hasNats)('Nodes of one log', () => {
     await a.commands.changeSettings({ stale: 3 });
     const latest = { plans: 3, stale: 3, later: true };
     // Before it has applied them, and with an empty directory.
-    expect(await a.log.settings({ plans: 2, stale: 2 }, mark)).toEqual(latest);
-    expect(await a.log.settings({}, null)).toEqual(latest);
+    const read = { settings: latest, position: 6 };
+    expect(await a.log.settings({ plans: 2, stale: 2 }, mark)).toEqual(read);
+    expect(await a.log.settings({}, null)).toEqual(read);
     // What another log has does not count.
     const foreign = { ...mark!, logId: 'another' };
-    expect(await a.log.settings({ plans: 0 }, foreign)).toEqual({ plans: 0 });
+    expect(await a.log.settings({ plans: 0 }, foreign)).toEqual({
+      settings: { plans: 0 },
+      position: 3,
+    });
     const back = await open('b', of2, { plans: 1, stale: 1 });
     await back.reached(6);
     expect(back.store.applied.settings).toEqual(latest);

@@ -79,8 +79,8 @@ describe.skipIf(!hasNats)('The settings of a cluster', () => {
       change_with,
     ]);
     expect(told).toEqual([
-      ['stale-after', '2h', '3h', "fathom cluster set 'stale-after=3h'"],
-      ['lenient-parameters', 'false', 'true', "fathom cluster set 'lenient-parameters=true'"],
+      ['stale-after', '2h', '3h', 'fathom cluster set stale-after=3h'],
+      ['lenient-parameters', 'false', 'true', 'fathom cluster set lenient-parameters=true'],
       ['retention', '{}', '{"raw":"30d"}', `fathom cluster set 'retention={"raw":"30d"}'`],
     ]);
     for (const node of [a, b, c]) expect(lines(node, RESTART)).toEqual([]);
@@ -154,6 +154,19 @@ describe.skipIf(!hasNats)('The settings of a cluster', () => {
     await set('b', 'lenient-parameters=true');
     const back = "the cluster's settings are those of this node again";
     await eventually('the node says so', () => lines(restarted, back).length === 1);
+  });
+
+  it('of an earlier time ask for no restart of a node that catches up', async () => {
+    await start('a');
+    const b = await start('b');
+    await b.stop();
+    for (const text of ['2h', '3h']) await set('a', `stale-after=${text}`);
+    const again = await start('b');
+    expect((await status()).settings['stale-after']).toBe('3h');
+    const restarts = () => lines(again, RESTART).map(({ settings }) => settings);
+    expect(restarts()).toEqual([]);
+    await set('a', 'stale-after=4h');
+    await becomes(restarts, ['stale-after']);
   });
 
   it('are refused if malformed, or if no node of a cluster runs', async () => {
