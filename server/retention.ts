@@ -3,6 +3,7 @@ import { isoOf } from '../compute/time.js';
 import type { Retention } from '../storage/depth/retention-steps.js';
 import type { LogNode } from '../storage/log/node.js';
 import { RetentionWorker } from '../storage/retention.js';
+import { shellWord } from '../storage/shell-word.js';
 import type { Store } from '../storage/store.js';
 import type { Clock } from './clock.js';
 import type { Logger } from './logger.js';
@@ -37,7 +38,7 @@ export function startRetention({
     allowedToS: () => store.retentionAllowance(),
     ...(node === null ? {} : { clockDoubt: () => node.clockDoubt() }),
     onWaiting: ({ why, allowToS }) => {
-      const command = `fathom retention --data ${store.directory} --allow ${isoOf(allowToS ?? 0)}`;
+      const command = `fathom retention --data ${shellWord(store.directory)} --allow ${isoOf(allowToS ?? 0)}`;
       logger.warn('retention waits', {
         why,
         ...(allowToS === null ? {} : { to_allow_it: command }),

@@ -1,8 +1,10 @@
 /** The refusal of a change that needs damaged snapshots: it names them, and the command that deletes exactly these. */
+import path from 'node:path';
 import { DamageError, isDamage } from '../compute/damage.js';
 import type { Tier } from '../compute/market.js';
 import { isoOf } from '../compute/time.js';
 import type { TokenName } from './contract.js';
+import { shellWord } from './shell-word.js';
 
 /** The snapshots of a stored block. */
 interface BlockSpan extends TokenName {
@@ -27,7 +29,7 @@ export class DamagedSpanError extends DamageError {
     const fault = `the stored ${tier ?? 'holder'} snapshots of ${token} from ${isoOf(from)} to ${isoOf(to)} are damaged${others}: ${cause.message}`;
     const what = tier === null ? '--holders' : `--tier ${tier}`;
     super(
-      `${fault}; this change needs them, so nothing was stored: delete them, then load them again: fathom delete --data ${directory} --token ${token} ${what} --from ${isoOf(from)} --to ${isoOf(to + 1)}`,
+      `${fault}; this change needs them, so nothing was stored: delete them, then load them again: fathom delete --data ${shellWord(path.resolve(directory))} --token ${token} ${what} --from ${isoOf(from)} --to ${isoOf(to + 1)}`,
       { cause },
     );
     this.fault = fault;

@@ -3,6 +3,7 @@
  * generated from the commands' declarations, has the completions of each place; code finds the place from the words
  * before the cursor.
  */
+import { shellWord } from '../../../storage/shell-word.js';
 import { defineCommand } from '../command.js';
 import { loadAll, type NamedCommand } from '../commands.js';
 import { isSwitch } from '../flags.js';
@@ -90,14 +91,9 @@ function described(meaning: string): string {
   return tooLong ? `${plain.slice(0, MAX_DESCRIPTION_CHARS - 1)}…` : plain;
 }
 
-/** A text as one word of a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 /** A pattern of a place; the `*` of a repeated word stands for any number. */
 function pattern(place: string): string {
-  return place.endsWith('*') ? `${quoted(place.slice(0, -1))}*` : quoted(place);
+  return place.endsWith('*') ? `${shellWord(place.slice(0, -1))}*` : shellWord(place);
 }
 
 function bashScript(choices: readonly Choice[], valued: string[], groups: string[]): string {
@@ -105,7 +101,7 @@ function bashScript(choices: readonly Choice[], valued: string[], groups: string
   const cases = choices.flatMap(({ place, offers }) =>
     typeof offers === 'string'
       ? []
-      : [`    ${quoted(place)}) offers=${quoted(offers.map(([word]) => word).join(' '))} ;;`],
+      : [`    ${shellWord(place)}) offers=${shellWord(offers.map(([word]) => word).join(' '))} ;;`],
   );
   return `# Completes fathom in bash.
 _fathom() {
@@ -115,10 +111,10 @@ _fathom() {
     # bash treats = and : within a word as separate words.
     if [[ $word == [=:] || \${COMP_WORDS[i - 1]} == : ]]; then continue
     elif [[ $flag ]]; then flag=''
-    elif [[ ${quoted(` ${valued.join(' ')} `)} == *" $word "* ]]; then flag=$word
+    elif [[ ${shellWord(` ${valued.join(' ')} `)} == *" $word "* ]]; then flag=$word
     elif [[ $word == -* || $word == help ]]; then continue
     elif [[ ! $name ]]; then name=$word
-    elif [[ ${quoted(` ${groups.join(' ')} `)} == *" $name "* ]]; then name+=" $word"
+    elif [[ ${shellWord(` ${groups.join(' ')} `)} == *" $name "* ]]; then name+=" $word"
     else ((count++))
     fi
   done
@@ -137,7 +133,7 @@ function zshScript(choices: readonly Choice[], valued: string[], groups: string[
   const cases = choices.map(({ place, offers }) => {
     if (offers === 'file') return `    ${pattern(place)}) _files ;;`;
     if (offers === 'directory') return `    ${pattern(place)}) _files -/ ;;`;
-    const words = offers.map(([word, text]) => quoted(text === '' ? word : `${word}:${text}`));
+    const words = offers.map(([word, text]) => shellWord(text === '' ? word : `${word}:${text}`));
     return `    ${pattern(place)}) offers=(${words.join(' ')}); _describe value offers ;;`;
   });
   return `#compdef fathom
@@ -147,10 +143,10 @@ _fathom() {
   local -a offers
   for word in "\${(@)words[2,CURRENT-1]}"; do
     if [[ -n $flag ]]; then flag=''
-    elif [[ ${quoted(` ${valued.join(' ')} `)} == *" $word "* ]]; then flag=$word
+    elif [[ ${shellWord(` ${valued.join(' ')} `)} == *" $word "* ]]; then flag=$word
     elif [[ $word == -* || $word == help ]]; then continue
     elif [[ -z $name ]]; then name=$word
-    elif [[ ${quoted(` ${groups.join(' ')} `)} == *" $name "* ]]; then name+=" $word"
+    elif [[ ${shellWord(` ${groups.join(' ')} `)} == *" $name "* ]]; then name+=" $word"
     else ((count++))
     fi
   done
