@@ -51,7 +51,7 @@ export class RateQueue {
 
   /** A request has ended. @param left how many more the limit leaves room for */
   end(place: number, left: number): void {
-    // A request that was sent before the limit was reached has no turn: its reply ends nobody's turn.
+    // One that was sent before the limit holds no turn to release.
     if (this.current !== place) return;
     this.current = null;
     if (left <= this.waiting.length) return this.next();

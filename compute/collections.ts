@@ -1,6 +1,6 @@
 /** Small helpers for maps and objects. */
 
-/** Appends an item to the list of a key, which begins with it if there is none. */
+/** Appends an item to a key's list, creating it if needed. */
 export function pushTo<K, T>(
   lists: { get(key: K): T[] | undefined; set(key: K, list: T[]): unknown },
   key: K,

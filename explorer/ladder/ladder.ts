@@ -36,7 +36,7 @@ export const BIN_RATIO = 1.01;
 export const NEAR_PCT = 25;
 /** Says whether amounts limited to some types include perps. @param types undefined: not limited */
 export const perpsText = (types?: readonly MarketType[]): string =>
-  types === undefined || types.includes('cex_perp') ? 'perps too' : 'without perps';
+  types === undefined || types.includes('cex_perp') ? 'incl. perps' : 'without perps';
 /** Says which depth the score and its parts count. */
 export const SCORED_TEXT = 'all chains, without perps';
 /** Says which depth the sums of ladders, venues and types count. @param perps from perpsText() */

@@ -39,7 +39,7 @@ export const DESCRIBING = {
     of: ['book', 'pools', 'holders', 'orders'],
     placeholder: 'CHAIN:ADDRESS',
     meaning:
-      'books, pools, holders: the token that the data are of; required. Orders: the token whose orders are imported; by default all',
+      "books, pools, holders: the data's token; required. Orders: the token whose orders are imported; by default all",
     read: token,
   },
   exchange: {

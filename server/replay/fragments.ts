@@ -53,7 +53,7 @@ export interface FragmentsOrder {
 
 interface Kept {
   fragments: SegmentFragments;
-  /** Whether they may belong to an earlier segment with the same id: they are from a file that no plan matched whole. */
+  /** Read from a file; no plan has confirmed every row yet, so it may be an older segment's. */
   isDoubtful: boolean;
 }
 

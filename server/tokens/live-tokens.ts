@@ -205,8 +205,8 @@ export class LiveTokens {
   }
 
   /**
-   * The token whose score a token has (for a bridged leg, the mainchain mint), and the legs that the score is based on;
-   * null: the token is not in memory and has no score.
+   * The token that carries this address's score (for a bridged leg, the mainchain mint), and the legs that the score is
+   * based on; null: the token is not in memory and has no score.
    */
   scored(address: string): { token: LiveToken; legs: LiveToken[] } | null {
     const named = this.table.token(address);

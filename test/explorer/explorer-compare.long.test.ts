@@ -211,7 +211,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     const sum = ({ support_usd, resistance_usd }: typeof newest): number =>
       (support_usd[0].at(-1) ?? NaN) + (resistance_usd[0].at(-1) ?? NaN);
     expect(await legend()).toContain(` BARN ${usd(sum(newest))}`.trim());
-    await page.getByText('of the price, perps too').waitFor();
+    await page.getByText('of the price, incl. perps').waitFor();
     const time = await page.locator('.line-chart .note').textContent();
     expect(Date.parse(time?.replace(' UTC', 'Z') ?? '') / 1000).toBeGreaterThanOrEqual(
       Number(lastT.at(-1)),

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the strips', () => {
       .poll(() => stated('last-child'))
       .toEqual([score?.toFixed(1), within(whole.support_usd, 2), within(whole.resistance_usd, 2)]);
     const times = page.locator('.strip :is(header > .note, li:last-child > .note)');
-    expect(await times.allTextContents()).toEqual(Array(2).fill(`perps too, at ${timeText(t)}`));
+    expect(await times.allTextContents()).toEqual(Array(2).fill(`incl. perps, at ${timeText(t)}`));
     const largest = async (group: string): Promise<string> => {
       const { groups, markets, ...cells } = await snapshotBy(group);
       const index = cells.group_idx ?? cells.market_idx ?? [];

@@ -77,7 +77,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     // Those of a choice without perps, too: the panel also lists the venues that can be added to it.
     await page.getByText('±25%, without perps').waitFor();
     for (const part of [menu, page.locator('.card', { has: page.locator('.venues') })])
-      await part.getByText('within 25% of the price, perps too').waitFor();
+      await part.getByText('within 25% of the price, incl. perps').waitFor();
   });
 
   it('shows what an order costs, with the view’s filter', async () => {

@@ -535,8 +535,8 @@ describe('the newest ladder', () => {
     const amounts = (parts: readonly LadderPart[] = []) =>
       parts.map((part) => [part.label, partUsd(part)]);
     for (const [filter, shown, sums, perps] of [
-      [{}, ['Small', 'Other'], [13, 12], 'perps too'],
-      [{ venues: ['other', 'none'] }, ['Other'], [2, 8], 'perps too'],
+      [{}, ['Small', 'Other'], [13, 12], 'incl. perps'],
+      [{ venues: ['other', 'none'] }, ['Other'], [2, 8], 'incl. perps'],
       [{ venues: ['small', 'none'] }, ['Small'], [11, 4], 'without perps'],
       [{ types: ['cex_spot'] }, ['Small'], [11, 4], 'without perps'],
       [{ types: ['cex_spot'], venues: ['other'] }, [], [0, 0], 'without perps'],
