@@ -1,5 +1,7 @@
 /** The page at `/docs`: Swagger UI with the tab's key, in the colours of the explorer or the system. */
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { builtPath } from '../../compute/built.js';
 import type { Headers } from '../http/errors.js';
 import { BASE_PATH } from './endpoint.js';
 import { API_VERSION } from './openapi.js';
@@ -7,41 +9,73 @@ import { API_VERSION } from './openapi.js';
 export const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
 export const DOCS_PATH = '/docs';
 
-/** Adapts Swagger UI to narrow screens, raises its contrast, and hides its empty column of links. */
+/** The explorer's typeface, once the explorer is built. */
+function fontFace(): string {
+  const folder = builtPath('explorer');
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  const font = files.find((name) => /^ibm-plex-sans-latin-wght.*\.woff2$/.test(name));
+  return font === undefined
+    ? ''
+    : `@font-face { font-family: 'Plex'; font-weight: 100 700; font-display: swap; src: url('/explorer/${font}') format('woff2'); }`;
+}
+
+/**
+ * The explorer's type and colours (explorer/styles/theme.css) on Swagger UI, whose own rules have up to three
+ * classes more than these; with its empty column of links hidden, and for narrow screens.
+ */
 const STYLE = `
-:root { color-scheme: light; --ground: #fafafa; --text: #3b4151; --soft: #50586b; --line: #d8dde7; --link: #1a56b8; --warn: #b3261e; }
-:root.dark-mode { color-scheme: dark; --ground: #1c2022; --text: #e4e6e6; --soft: #b5bcc4; --line: #3a4145; --link: #8fc1ff; --warn: #ff9a92; }
-body { margin: 0; background: var(--ground); color: var(--text); font-family: sans-serif; }
+${fontFace()}
+:root { color-scheme: light; --ground: #f1f3f6; --surface: #ffffff; --raised: #f3f5f8; --line: #dde3ea; --line-strong: #b7c2cd; --text: #131a22; --text-soft: #45525f; --accent: #18212b; --on-accent: #ffffff; --support-text: #0c6593; --good: #1c7a4f; --bad: #bb2d27; --focus: #0b6bcb; }
+:root.dark-mode { color-scheme: dark; --ground: #0a0e13; --surface: #10151c; --raised: #171e27; --line: #1f2832; --line-strong: #34404d; --text: #e4eaf1; --text-soft: #a7b4c2; --accent: #e8edf3; --on-accent: #0a0e13; --support-text: #6cc3ec; --good: #55b98a; --bad: #f0716b; --focus: #8fc7ff; }
+body { margin: 0; background: var(--ground); color: var(--text); font-family: 'Plex', system-ui, sans-serif; }
 noscript { display: block; margin: 2rem; }
-.bar { display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: baseline; box-sizing: border-box; max-width: 1460px; margin: 0 auto; padding: 14px 20px; font-size: 14px; }
-.bar p { flex: 1 1 300px; margin: 0; color: var(--soft); }
-.bar a { color: var(--link); }
-.cut { margin: 0 0 8px; color: var(--soft); font-size: 14px; }
-.swagger-ui .info { margin: 16px 0 24px; }
-.swagger-ui .servers-title, .swagger-ui .servers, .swagger-ui .response-col_links { display: none; }
-.swagger-ui .info a, .swagger-ui .info .link .url, .swagger-ui a.link { color: var(--link); }
-.swagger-ui .info .title small { background: #565d6b; }
-.swagger-ui .info .title small.version-stamp { background: #4b6b00; }
-.swagger-ui .opblock.opblock-get .opblock-summary-method { background: #1a62b8; }
-.swagger-ui .opblock.opblock-post .opblock-summary-method { background: #1d7a4f; }
-:root:not(.dark-mode) .swagger-ui .btn.authorize { color: #1b7a4c; border-color: #1b7a4c; }
-:root:not(.dark-mode) .swagger-ui .btn.authorize svg { fill: #1b7a4c; }
-.swagger-ui .parameter__in, .swagger-ui .prop-format { color: var(--soft); }
-:root .swagger-ui table.headers td.header-col { color: var(--text); }
-.swagger-ui .download-contents { background: #50586b; }
-.swagger-ui .btn.execute { background: #1a62b8; border-color: #1a62b8; color: #fff; }
-.swagger-ui .parameter__deprecated, .swagger-ui .parameter__name.required::after, .swagger-ui .parameter__name.required span, .swagger-ui .btn.cancel { color: var(--warn); border-color: var(--warn); }
-.swagger-ui .scheme-container { padding: 12px 0; }
+.bar { background: var(--surface); border-bottom: 1px solid var(--line); }
+.bar > div { display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; box-sizing: border-box; max-width: 1460px; margin: 0 auto; padding: 8px 20px; font-size: 13px; }
+.bar strong { font-size: 16px; font-weight: 600; }
+.bar p { flex: 1 1 300px; margin: 0; color: var(--text-soft); }
+.bar a { padding: 6px 10px; border: 1px solid var(--line); border-radius: 6px; background: var(--raised); color: var(--text); text-decoration: none; }
+.cut { margin: 0 0 8px; color: var(--text-soft); font-size: 14px; }
+:root:root:root:root .swagger-ui {
+  &, & .scheme-container, & .opblock .opblock-section-header { background: none; box-shadow: none; color: var(--text); font-family: inherit; }
+  & *, & *::after { border-color: var(--line); color: inherit; font-family: inherit; text-shadow: none; }
+  & :is(code, pre, textarea, .opblock-summary-path, .parameter__type, .parameter__in), & :is(pre, .opblock-summary-path) * { font-family: ui-monospace, 'SF Mono', 'Cascadia Mono', 'DejaVu Sans Mono', monospace; }
+  & :is(code, pre) { background: var(--line); }
+  & :is(a:not(.nostyle), .info .link .url) { color: var(--support-text); }
+  & :is(h4, .opblock-tag) { font-weight: 600; }
+  & :is(td, p) { font-size: 14px; line-height: 1.45; }
+  & .opblock-summary .view-line-link { flex: none; }
+  & .info { margin: 24px 0; }
+  & .info .title { font-size: 30px; font-weight: 600; }
+  & .info .title small { background: var(--raised); }
+  & .info .title small pre { background: none; }
+  & .scheme-container { padding: 0 0 12px; }
+  & :is(.servers-title, .servers, .response-col_links) { display: none; }
+  & .opblock { border-color: var(--line); background: var(--surface); box-shadow: none; }
+  & .opblock-get { border-left: 3px solid var(--support-text); }
+  & .opblock-post { border-left: 3px solid var(--good); }
+  & .opblock-summary-method { background: var(--support-text); color: var(--on-accent); }
+  & .opblock-post .opblock-summary-method { background: var(--good); }
+  & .tab-header .tab-item.active h4 span::after { background: var(--support-text); }
+  & :is(.parameter__in, .parameter__type, .prop-format, .opblock-summary-description) { color: var(--text-soft); }
+  & :is(input, select, textarea, .modal-ux, .btn) { border: 1px solid var(--line-strong); background-color: var(--surface); box-shadow: none; }
+  & :is(.btn, .opblock-summary-method, input, select, textarea) { border-radius: 6px; }
+  & :is(.btn.execute, .btn.modal-btn.authorize, .download-contents) { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+  & :is(.parameter__deprecated, .parameter__name.required span, .parameter__name.required::after, .btn.cancel, .errors) { border-color: var(--bad); color: var(--bad); }
+  & svg { fill: currentColor; }
+  & :focus-visible { outline: 2px solid var(--focus); outline-offset: 1px; }
+  @media (max-width: 640px) {
+    & .wrapper { padding: 0 8px; }
+    & .opblock .opblock-summary-path { max-width: none; word-break: break-word; }
+    & .opblock .opblock-summary-path-description-wrapper { gap: 2px 8px; }
+    & .opblock .opblock-section-header { flex-wrap: wrap; gap: 8px; }
+    & .table-container { overflow-x: auto; padding: 8px; }
+    & .opblock-tag { display: grid; grid-template-columns: 1fr auto; font-size: 18px; }
+    & .opblock-tag small { grid-row: 2; padding: 0; }
+    & .response-col_status { width: auto; padding-right: 8px; }
+  }
+}
 @media (max-width: 640px) {
-  .bar { padding: 14px 8px; }
-  .swagger-ui .wrapper { padding: 0 8px; }
-  .swagger-ui .opblock .opblock-summary-path { max-width: none; word-break: break-word; }
-  .swagger-ui .opblock .opblock-summary-path-description-wrapper { gap: 2px 8px; }
-  .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; gap: 8px; }
-  .swagger-ui .table-container { overflow-x: auto; padding: 8px; }
-  .swagger-ui .opblock-tag { display: grid; grid-template-columns: 1fr auto; font-size: 18px; }
-  .swagger-ui .opblock-tag small { grid-row: 2; padding: 0; }
-  .swagger-ui .response-col_status { width: auto; padding-right: 8px; }
+  .bar > div { padding: 8px; }
 }
 `;
 
@@ -167,9 +201,9 @@ export const PAGE = `<!doctype html>
 <link rel="icon" type="image/png" href="${DOCS_PATH}/favicon-32x32.png">
 <link rel="stylesheet" href="${DOCS_PATH}/swagger-ui.css"><style>${STYLE}</style></head>
 <body>
-<header class="bar"><strong>Fathom API</strong>
+<header class="bar"><div><strong>Fathom API</strong>
 <p id="key" role="status"></p>
-<a href="/">Explorer</a></header>
+<a href="/">Explorer</a></div></header>
 <div id="docs"></div>
 <noscript>This page needs JavaScript. The description is at <a href="${DESCRIPTION_PATH}">${DESCRIPTION_PATH}</a></noscript>
 <script src="${DOCS_PATH}/swagger-ui-bundle.js"></script><script>${SCRIPT}</script>
@@ -183,6 +217,7 @@ const POLICY = [
   `style-src 'self' ${hashSource(STYLE)}`,
   // Swagger UI's style sheet has inline icons.
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

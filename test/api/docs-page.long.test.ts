@@ -1,9 +1,12 @@
 /** The documentation page in a browser; skipped without one. */
+import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings, startBrowser } from '../support/browser.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { KEY, MINT, startTestService, steadyStore, type TestService } from '../support/service.js';
+
+const THEMES = readFileSync('explorer/styles/theme.css', 'utf8');
 
 describe.skipIf(!hasBrowser)('the page at /docs', () => {
   let service: TestService;
@@ -54,6 +57,28 @@ describe.skipIf(!hasBrowser)('the page at /docs', () => {
     await page.getByText('Enter your key once').waitFor();
     expect(faults).toEqual([]);
     await page.close();
+  });
+
+  it("has the explorer's typeface and colours", async () => {
+    for (const theme of ['light', 'dark'] as const) {
+      const { page, openIt, operation } = await openDocs({ colorScheme: theme });
+      await openIt();
+      await operation.locator('.opblock-description').waitFor();
+      const { face, colours } = await page.evaluate<{ face: string; colours: string[] }>(`({
+        face: getComputedStyle(document.querySelector('.opblock-description')).fontFamily,
+        colours: [...document.styleSheets]
+          .flatMap((sheet) => [...sheet.cssRules])
+          .filter(({ selectorText }) => selectorText === ':root')
+          .flatMap(({ style }) => [...style].filter((name) => name.startsWith('--')))
+          .map((name) => name + ': ' + getComputedStyle(document.body).getPropertyValue(name) + ';'),
+      })`);
+      expect(face).toMatch(/^"?Plex/);
+      expect(await page.evaluate('document.fonts.check("14px Plex")')).toBe(true);
+      const [, ofTheme] = THEMES.split(`:root[data-theme='${theme}'] {`);
+      expect(colours.length).toBeGreaterThan(10);
+      for (const colour of colours) expect(ofTheme.split('}')[0]).toContain(`  ${colour}\n`);
+      await page.close();
+    }
   });
 
   it("uses the explorer's key and theme, on a phone", async () => {
