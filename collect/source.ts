@@ -5,6 +5,8 @@
  * interval for all sources at once, and `stop()`. Sources of one chain share what they read through `SourceContext`.
  */
 import type { MarketType } from '../compute/market.js';
+import type { SortedBook } from '../storage/import/order-book.js';
+import type { RestClient } from './rest.js';
 
 /** The state of a market at a moment, in the currency that it is quoted in. */
 export interface Sample {
@@ -20,6 +22,8 @@ export interface Sample {
   quoteUsd?: number;
   /** How long ago the state was received, in ms. */
   ageMs: number;
+  /** The levels of a book, in the units of its market, for figures that people look at. */
+  book?: SortedBook;
 }
 
 /** Why a source has no sample. */
@@ -34,6 +38,10 @@ export interface Source {
   readonly venue: string;
   readonly exchangeType: 'CEX' | 'DEX';
   readonly type: MarketType;
+  /** What shows that a message was lost, for people. */
+  readonly losses: string;
+  /** The real messages that the code was compared with; null: only documents. */
+  readonly compared: string | null;
   /** Begins to follow the market. Never throws: what fails is a reason of `sample()`. */
   start(): void;
   /**
@@ -50,16 +58,21 @@ export interface Source {
 export interface SourceContext {
   /** Whole seconds between two samples. */
   everyS: number;
-  /** What people may want to know of: a source that is lost, and why. */
+  /** Requests for books by REST. */
+  rest: RestClient;
   log(text: string): void;
   /** Counts that a source lost its state and starts over. */
   onResync(source: string, cause: ResyncCause): void;
 }
 
-/** sequence: an update is missing. checksum: the book differs from the exchange's. restart: the exchange asks for it. */
+/**
+ * Why a source starts over. sequence: an update is missing. checksum: the book differs from the exchange's. restart: the
+ * exchange asks for it. renewed: nothing would show a loss.
+ */
 export const RESYNC_CAUSES = [
   'sequence',
   'checksum',
+  'crossed',
   'closed',
   'silent',
   'malformed',

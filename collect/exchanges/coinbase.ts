@@ -32,9 +32,8 @@ const numberOf = (message: JsonFields): number | null => idOrNull(message, 'sequ
 export const COINBASE: Exchange = {
   defaultType: 'cex_spot',
   isTimed: true,
-  seen: '2021 (Exchange; Advanced Trade only from documents)',
+  seen: '2021 (Exchange)',
   rulesOf: () => ({ sequence: 'none' }),
-  connectionNumber: numberOf,
   read: (message, emit) => {
     if (nameOf(message, 'channel') === 'l2_data') {
       readAdvanced(message, emit);
@@ -73,6 +72,7 @@ export const COINBASE: Exchange = {
 export const COINBASE_ADVANCED: Exchange = {
   ...COINBASE,
   seen: null,
+  connectionNumber: numberOf,
   stream: {
     url: () => 'wss://advanced-trade-ws.coinbase.com',
     subscribe: ({ symbol }) => [

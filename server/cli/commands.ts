@@ -26,6 +26,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   config: 'shows the settings of serve, and where each comes from',
   ingest: 'loads files of a dataset',
   import: 'loads market data in foreign formats: order books, pool states, token lists',
+  collect: 'collects order books from exchanges, and stores them as they change',
   delete: "deletes a token's depth",
   backup: 'copies a store, even while a server uses it',
   check: 'reads a whole store and lists what is damaged',

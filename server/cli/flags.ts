@@ -19,6 +19,8 @@ export interface Word {
   readonly names?: 'file' | 'directory';
   /** It may be given several times; among words, only the last one may. */
   readonly repeated?: true;
+  /** Whether a repeated word may be missing. */
+  readonly optional?: true;
 }
 export type Words = Readonly<Record<string, Word>>;
 
@@ -123,7 +125,9 @@ function readPositionals(given: readonly string[], words: Words): Record<string,
   for (const [name, word] of Object.entries(words)) {
     const from = name.toUpperCase();
     const texts = word.repeated === true ? rest.splice(0) : rest.splice(0, 1);
-    if (texts.length === 0) throw new UsageError(expectation(from, word));
+    if (texts.length === 0 && word.optional !== true) {
+      throw new UsageError(expectation(from, word));
+    }
     const values = texts.map((text) => readValue(text, from, word));
     read[name] = word.repeated === true ? values : values[0];
   }

@@ -17,28 +17,39 @@ const MAX_CARRIED_US = 86_400 * US_PER_S;
 /** The market whose book an import writes. */
 export type BookMarket = Pick<Market, 'source' | 'type'> & { pair: string };
 
-/** One row of the dataset `snapshots`: the book at moment `t` (epoch seconds) as one market. */
-function snapshotOfBook(
-  { bids, asks }: SortedBook,
-  t: number,
-  token: TokenName,
-  market: BookMarket,
-  options: Pick<ImportOptions, 'quoteUsd' | 'contractUsd' | 'contractSize'>,
-): object {
-  const { quoteUsd, contractUsd, contractSize = 1 } = options;
+/** What the prices and sizes of a book mean. */
+type BookUnits = Pick<ImportOptions, 'quoteUsd' | 'contractUsd' | 'contractSize'>;
+
+/** A book as the body of a market: prices in USD, sizes in coins. */
+export function bookBody({ bids, asks }: SortedBook, units: BookUnits): SortedBook {
+  const { quoteUsd, contractUsd, contractSize = 1 } = units;
   const level =
     contractUsd === undefined
-      ? ([price, size]: [number, number]) => [price * quoteUsd, size * contractSize]
-      : ([price, contracts]: [number, number]) => {
+      ? ([price, size]: [number, number]): [number, number] => [
+          price * quoteUsd,
+          size * contractSize,
+        ]
+      : ([price, contracts]: [number, number]): [number, number] => {
           const priceUsd = price * quoteUsd;
           return [priceUsd, (contracts * contractUsd) / priceUsd];
         };
+  return { bids: bids.map(level), asks: asks.map(level) };
+}
+
+/** One row of the dataset `snapshots`: the book at moment `t` (epoch seconds) as one market. */
+function snapshotOfBook(
+  sorted: SortedBook,
+  t: number,
+  token: TokenName,
+  market: BookMarket,
+  options: BookUnits,
+): object {
   return {
     chain: token.chain,
     address: token.address,
     t,
     tier: 'raw',
-    price_usd: ((bids[0][0] + asks[0][0]) / 2) * quoteUsd,
+    price_usd: ((sorted.bids[0][0] + sorted.asks[0][0]) / 2) * options.quoteUsd,
     markets: [
       {
         source: market.source,
@@ -46,7 +57,7 @@ function snapshotOfBook(
         type: market.type,
         address: null,
         pair: market.pair,
-        book: { bids: bids.map(level), asks: asks.map(level) },
+        book: bookBody(sorted, options),
       },
     ],
   };

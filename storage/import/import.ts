@@ -182,6 +182,35 @@ async function basePrices({ options, useStore }: ImportRequest): Promise<BasePri
   };
 }
 
+interface SnapshotLines extends Pick<ImportRequest, 'directory' | 'pool' | 'useStore'> {
+  /** Rows of `snapshots`, each with its tier. */
+  lines: readonly string[];
+  /** Names them in faults. */
+  name: string;
+}
+
+/**
+ * Stores rows of the dataset `snapshots` as one transaction, merged market by market into what is stored.
+ * @throws InputError | StoreBusyError | StoreUnavailableError
+ */
+export function storeSnapshots(request: SnapshotLines): Promise<FileReport> {
+  const { lines, useStore, name: file } = request;
+  const keys = lines.map((line) => JSON.parse(line) as SnapshotKey);
+  const prepare = (): Promise<PreparedFile> => {
+    async function* chunks(): AsyncGenerator<Chunk> {
+      const basePrices = await useStore((store) =>
+        store.snapshotPrices(
+          keys.map(({ chain, address, t, tier }) => ({ chain, address, t, tier })),
+        ),
+      );
+      const bytes = Buffer.from(lines.join('\n'));
+      yield { kind: 'snapshotLines', firstLine: 1, bytes, basePrices };
+    }
+    return prepareChunks({ ...request, file, mode: 'merge', together: false }, chunks());
+  };
+  return commitPrepared(useStore, prepare);
+}
+
 /** Rows as NDJSON: the pool parses, checks and bins them like a collector's file. */
 async function* lineChunks(
   rows: AsyncIterable<object>,

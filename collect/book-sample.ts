@@ -1,0 +1,33 @@
+/** Samples of order books. */
+import { bookBody } from '../storage/import/book-sampler.js';
+import type { OrderBook } from '../storage/import/order-book.js';
+import type { Missing, Sample } from './source.js';
+
+/** What a configuration says of the sizes of a book. */
+export interface SizeOptions {
+  contractUsd?: number;
+  contractSize?: number;
+}
+
+export const CROSSED = 'the best bid is not below the best ask';
+
+/** The state of a whole book, or why it has none. */
+export function sampleOfBook(
+  book: OrderBook,
+  pair: string,
+  sizes: SizeOptions,
+  ageMs: number,
+): Sample | Missing {
+  if (!book.hasBothSides) return { missing: 'a side of the book is empty' };
+  const sorted = book.sorted();
+  const [[bid], [ask]] = [sorted.bids[0], sorted.asks[0]];
+  if (bid >= ask) return { missing: CROSSED };
+  return {
+    price: (bid + ask) / 2,
+    body: (quoteUsd) => ({ book: bookBody(sorted, { ...sizes, quoteUsd }) }),
+    book: sorted,
+    address: null,
+    pair,
+    ageMs,
+  };
+}

@@ -1,0 +1,67 @@
+/** Tries every source once: `fathom collect --check`. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SortedBook } from '../storage/import/order-book.js';
+import type { CollectConfig } from './config.js';
+import { isMissing, type Sample, type SourceContext } from './source.js';
+
+const LOOK_MS = 250;
+const NEAR = 0.02;
+
+export interface CheckedSource {
+  id: string;
+  venue: string;
+  losses: string;
+  compared: string | null;
+  /** Why it has no sample; null: it has one. */
+  missing: string | null;
+  /** In the quote currency. */
+  price: number | null;
+  spreadPct: number | null;
+  /** Bids and asks within 2% of the price, in the quote currency (of contracts: price times contracts). */
+  depth2Pct: readonly [bids: number, asks: number] | null;
+  ageMs: number | null;
+}
+
+/** Starts every source and waits for its first sample, all at once. */
+export function checkSources(
+  config: CollectConfig,
+  context: SourceContext,
+  { patienceMs, stop }: { patienceMs: number; stop: AbortSignal },
+): Promise<CheckedSource[]> {
+  const all = config.tokens.flatMap((token) => token.sources);
+  return Promise.all(
+    all.map(async (configured): Promise<CheckedSource> => {
+      const { id } = configured;
+      const source = configured.open(context);
+      const { venue, losses, compared } = source;
+      const head = { id, venue, losses, compared };
+      const until = performance.now() + patienceMs;
+      source.start();
+      try {
+        for (;;) {
+          const found = await source.sample(0);
+          if (!isMissing(found)) return { ...head, missing: null, ...figuresOf(found) };
+          if (performance.now() > until || stop.aborted) {
+            const none = { price: null, spreadPct: null, depth2Pct: null, ageMs: null };
+            return { ...head, missing: found.missing, ...none };
+          }
+          await sleep(LOOK_MS, undefined, { signal: stop }).catch(() => undefined);
+        }
+      } finally {
+        source.stop();
+      }
+    }),
+  );
+}
+
+function figuresOf({ price, book, ageMs }: Sample) {
+  if (book === undefined) return { price, spreadPct: null, depth2Pct: null, ageMs };
+  const { bids, asks } = book;
+  const spreadPct = (100 * (asks[0][0] - bids[0][0])) / price;
+  return { price, spreadPct, depth2Pct: [near(bids, price), near(asks, price)] as const, ageMs };
+}
+
+const near = (levels: SortedBook['bids'], price: number): number =>
+  levels
+    .filter(([at]) => Math.abs(at / price - 1) <= NEAR)
+    .reduce((sum, [at, size]) => sum + at * size, 0);

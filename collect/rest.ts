@@ -1,0 +1,79 @@
+/** Requests for books by REST: one at a time to a host, spaced, and silent for as long as the host asks. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../storage/errors.js';
+import { JsonFields } from '../storage/import/fields.js';
+import { parseMessage } from './capture-lines.js';
+
+/** Between two requests to a host. */
+const GAP_MS = 300;
+const TIMEOUT_MS = 10_000;
+/** A longer reply is refused; Coinbase's whole book has 4 MB. */
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+/** How long a host is left alone that says 429 or 418 without a time, and at most. */
+const BAN_MS = 10_000;
+const MAX_BAN_MS = 600_000;
+
+interface RestLimits {
+  gapMs?: number;
+  timeoutMs?: number;
+}
+
+export class RestClient {
+  /** By host: the end of the last request and of the pause after it. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  constructor(private readonly limits: RestLimits = {}) {}
+
+  /** The JSON object of a reply. @throws Error if there is none, or `stop` aborts */
+  fetch(url: string, stop: AbortSignal, method: 'GET' | 'POST' = 'GET'): Promise<JsonFields> {
+    const { host } = new URL(url);
+    const before = this.turns.get(host) ?? Promise.resolve();
+    let pauseMs = this.limits.gapMs ?? GAP_MS;
+    const reply = before.then(async () => {
+      stop.throwIfAborted();
+      const timeout = AbortSignal.timeout(this.limits.timeoutMs ?? TIMEOUT_MS);
+      const response = await fetch(url, { method, signal: AbortSignal.any([stop, timeout]) });
+      if (response.status === 429 || response.status === 418) pauseMs = banMs(response.headers);
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw new Error(`${host} replies ${response.status}`);
+      }
+      return new JsonFields(host, parseMessage(await textOf(response), host));
+    });
+    // The pause keeps no one alive who has stopped.
+    this.turns.set(
+      host,
+      reply
+        .catch(() => undefined)
+        .then(() => sleep(pauseMs, undefined, { signal: stop, ref: false }))
+        .catch(() => undefined),
+    );
+    return reply.catch((error: unknown) => {
+      throw new Error(
+        error instanceof Error && error.name === 'TimeoutError'
+          ? `${host} is silent`
+          : messageOf(causeOf(error)),
+      );
+    });
+  }
+}
+
+/** fetch() hides why it failed. */
+const causeOf = (error: unknown): unknown =>
+  error instanceof TypeError && error.cause !== undefined ? error.cause : error;
+
+function banMs(headers: Headers): number {
+  const seconds = Number(headers.get('retry-after'));
+  return seconds > 0 ? Math.min(seconds * 1000, MAX_BAN_MS) : BAN_MS;
+}
+
+async function textOf(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    parts.push(part as Uint8Array);
+    bytes += (part as Uint8Array).length;
+    if (bytes > MAX_REPLY_BYTES) throw new Error('the reply is longer than 64 MiB');
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

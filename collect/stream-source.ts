@@ -1,0 +1,326 @@
+/** A book followed over a WebSocket: subscribed, kept whole, and begun anew when something is wrong. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../storage/errors.js';
+import { JsonFields } from '../storage/import/fields.js';
+import { OrderBook } from '../storage/import/order-book.js';
+import { CROSSED, sampleOfBook } from './book-sample.js';
+import { parseMessage } from './capture-lines.js';
+import { type BookType, refusalOf, type Rest, type Stream } from './exchange.js';
+import { type ExchangeMarket, lossesOf, urlAt } from './exchange-market.js';
+import { FeedBook, isVerifiable } from './feed-book.js';
+import {
+  isMissing,
+  type Missing,
+  type ResyncCause,
+  type Sample,
+  type Source,
+  type SourceContext,
+} from './source.js';
+import { connect, type Socket } from './socket.js';
+
+/** Times that tests shorten. */
+export const STREAM_TIMES = {
+  /** The first wait before a new connection, doubled each time up to the last, half of it by chance. */
+  firstWaitMs: 1_000,
+  lastWaitMs: 60_000,
+  pingEveryMs: 15_000,
+  /** A connection from which nothing at all comes for this long is dead. */
+  silenceMs: 45_000,
+  /** The first wait before a book is asked for by REST. */
+  firstRestMs: 250,
+  lastRestMs: 30_000,
+  /** How long a subscription is kept in which nothing shows a loss, or that says nothing; up to half more by chance. */
+  renewMs: 1_800_000,
+};
+export type StreamTimes = typeof STREAM_TIMES;
+
+/** Why a connection ended. */
+interface End {
+  cause: ResyncCause;
+  why: string;
+}
+
+/** A stale book has had no message for this many intervals. */
+const STALE_INTERVALS = 3;
+
+export class StreamSource implements Source {
+  readonly name: string;
+  readonly venue: string;
+  readonly exchangeType = 'CEX';
+  readonly type: BookType;
+  readonly losses: string;
+  readonly compared: string | null;
+  private readonly orders = new OrderBook();
+  private readonly feed: FeedBook;
+  private readonly stopping = new AbortController();
+  private socket: Socket | null = null;
+  /** Of the connection: what it has told of levels, and its last number. */
+  private state = new Map<string, number>();
+  private lastNumber: number | null = null;
+  /** Why the book is not whole. */
+  private trouble = 'connecting';
+  private tries = 0;
+  private heardMs = 0;
+  /** When the book last changed. */
+  private changedMs = 0;
+  private subscribedMs = 0;
+  private renewAfterMs = 0;
+  /** Whether the book is being asked for by REST. */
+  private isFetching = false;
+  private endSession: (end: End) => void = () => undefined;
+
+  constructor(
+    private readonly market: ExchangeMarket,
+    private readonly context: SourceContext,
+    private readonly times: StreamTimes = STREAM_TIMES,
+  ) {
+    const { id, exchangeName, exchange } = market;
+    [this.name, this.venue, this.type] = [id, exchangeName, market.type];
+    const rules = exchange.rulesOf(market);
+    this.losses = lossesOf(exchange, rules);
+    this.compared = exchange.seen;
+    this.feed = new FeedBook(rules, this.orders, (message) => this.orders.apply(message));
+  }
+
+  start(): void {
+    void this.run();
+  }
+
+  stop(): void {
+    this.stopping.abort();
+    this.socket?.cut();
+    this.endSession({ cause: 'closed', why: 'stopped' });
+  }
+
+  sample(): Sample | Missing {
+    const now = performance.now();
+    if (!this.feed.isWhole) return { missing: this.trouble };
+    const reason = this.feed.verify();
+    if (reason !== null) return this.lost({ cause: 'checksum', why: reason });
+    const silentMs = now - this.heardMs;
+    if (silentMs > STALE_INTERVALS * this.context.everyS * 1000) {
+      return { missing: `no message for ${Math.round(silentMs / 1000)} s` };
+    }
+    const { symbol } = this.market;
+    const sample = sampleOfBook(this.orders, symbol, this.market, now - this.changedMs);
+    if (isMissing(sample) && sample.missing === CROSSED) {
+      return this.lost({ cause: 'crossed', why: CROSSED });
+    }
+    // Right after a sample there is time for a new one before the next.
+    if (this.isDueForRenewal(now)) this.end({ cause: 'renewed', why: 'subscribes anew' });
+    return sample;
+  }
+
+  private isDueForRenewal(now: number): boolean {
+    const { market } = this;
+    const { exchange } = market;
+    const showsLosses =
+      isVerifiable(exchange.rulesOf(market)) || exchange.connectionNumber !== undefined;
+    const since = showsLosses ? Math.max(this.changedMs, this.subscribedMs) : this.subscribedMs;
+    return now - since > this.renewAfterMs;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    const { times } = this;
+    while (!signal.aborted) {
+      const { cause, why } = await this.session().catch((error: unknown): End => ({
+        cause: 'closed',
+        why: messageOf(error),
+      }));
+      if (signal.aborted) break;
+      this.forget();
+      this.trouble = why;
+      this.context.onResync(this.name, cause);
+      if (cause === 'renewed') continue;
+      const waitMs = Math.min(
+        times.lastWaitMs,
+        times.firstWaitMs * 2 ** Math.min(this.tries++, 16),
+      );
+      await pause(waitMs * (0.5 + Math.random()), signal);
+    }
+    this.forget();
+  }
+
+  private forget(): void {
+    this.feed.lose();
+    this.orders.clear();
+    this.state = new Map();
+    this.lastNumber = null;
+  }
+
+  /** One connection. @returns why it ended */
+  private async session(): Promise<End> {
+    const { signal } = this.stopping;
+    const { times, market } = this;
+    const { stream, rest } = market.exchange;
+    if (stream === null) throw new Error('captures only');
+    const url = await this.address(stream);
+    signal.throwIfAborted();
+    return new Promise((resolve) => {
+      let isOver = false;
+      let pinged = performance.now();
+      const timer = setInterval(
+        () => {
+          const now = performance.now();
+          if (now - this.heardMs > times.silenceMs) {
+            end({
+              cause: 'silent',
+              why: `nothing came for ${Math.round(times.silenceMs / 1000)} s`,
+            });
+          } else if (now - pinged > times.pingEveryMs) {
+            pinged = now;
+            if (stream.ping === undefined) socket.ping();
+            else socket.send(textOf(stream.ping));
+          }
+        },
+        Math.min(1_000, times.pingEveryMs / 2),
+      );
+      const end = (reason: End): void => {
+        if (isOver) return;
+        isOver = true;
+        clearInterval(timer);
+        socket.cut();
+        this.socket = null;
+        resolve(reason);
+      };
+      this.heardMs = performance.now();
+      const socket = connect(url, {
+        onOpen: () => {
+          this.heardMs = this.subscribedMs = performance.now();
+          this.renewAfterMs = times.renewMs * (1 + Math.random() / 2);
+          this.trouble = 'no book yet';
+          for (const message of stream.subscribe(market)) socket.send(textOf(message));
+          if (rest !== undefined) void this.fetchBook(rest);
+        },
+        onMessage: (text) => {
+          this.heardMs = performance.now();
+          try {
+            this.message(text, stream);
+          } catch (error) {
+            end({ cause: 'malformed', why: messageOf(error) });
+          }
+        },
+        onHeard: () => (this.heardMs = performance.now()),
+        onEnd: (why) => end({ cause: 'closed', why }),
+      });
+      this.socket = socket;
+      this.endSession = end;
+    });
+  }
+
+  private async address(stream: Stream): Promise<string> {
+    const { market, context } = this;
+    const { address } = stream;
+    if (market.url !== undefined || address === undefined) {
+      return urlAt(market.url, stream.url(market));
+    }
+    const at = urlAt(market.restUrl, address.url);
+    return address.read(await context.rest.fetch(at, this.stopping.signal, 'POST'));
+  }
+
+  private end(end: End): void {
+    this.endSession(end);
+  }
+
+  private message(text: string, stream: Stream): void {
+    const { exchange, symbol } = this.market;
+    // The answer to a ping that is no JSON.
+    if (text === 'pong') return;
+    const prepared = exchange.prepare?.(text) ?? text;
+    const fields = new JsonFields(this.name, parseMessage(prepared, this.name));
+    const refused = refusalOf(fields);
+    if (refused !== null) {
+      this.end({ cause: 'refused', why: `refused: ${refused}` });
+      return;
+    }
+    const answer = stream.answer?.(fields);
+    if (answer !== undefined) this.socket?.send(textOf(answer));
+    if (stream.asksForRestart?.(fields) === true) {
+      this.end({ cause: 'restart', why: 'the exchange asks for a new connection' });
+      return;
+    }
+    const number = exchange.connectionNumber?.(fields) ?? null;
+    if (number !== null) {
+      const last = this.lastNumber;
+      this.lastNumber = number;
+      if (last !== null && number !== last + 1) {
+        this.end({ cause: 'sequence', why: `message ${number} does not follow ${last}` });
+        return;
+      }
+    }
+    const wanted = symbol.toLowerCase();
+    exchange.read(
+      fields,
+      (of, read) => {
+        if (of.toLowerCase() === wanted) this.take(read());
+      },
+      this.state,
+    );
+  }
+
+  private take(update: Parameters<FeedBook['take']>[0]): void {
+    const reason = this.feed.take(update);
+    this.changedMs = performance.now();
+    if (reason !== null) this.lost({ cause: 'sequence', why: reason });
+    else if (this.feed.isWhole) this.tries = 0;
+  }
+
+  /** The book is lost: it comes again by REST, or with a new subscription. */
+  private lost(end: End): Missing {
+    const { rest } = this.market.exchange;
+    this.orders.clear();
+    this.trouble = end.why;
+    if (rest === undefined || end.cause !== 'sequence') this.end(end);
+    else {
+      this.context.onResync(this.name, end.cause);
+      void this.fetchBook(rest);
+    }
+    return { missing: end.why };
+  }
+
+  /** Asks for the book by REST until it fits the updates, or the connection ends. */
+  private async fetchBook(rest: Rest): Promise<void> {
+    if (this.isFetching) return;
+    this.isFetching = true;
+    const { times, market, socket } = this;
+    const { signal } = this.stopping;
+    const url = urlAt(market.restUrl, rest.url(market));
+    try {
+      for (
+        let tries = 0;
+        this.socket === socket && !signal.aborted && !this.feed.isWhole;
+        tries++
+      ) {
+        const waitMs = Math.min(times.lastRestMs, times.firstRestMs * 2 ** Math.min(tries, 16));
+        // By chance: connections that were cut together do not ask together.
+        await pause(waitMs * (0.5 + Math.random()), signal);
+        try {
+          const update = rest.read(await this.context.rest.fetch(url, signal));
+          if (this.socket !== socket || this.feed.isWhole) return;
+          const reason = this.feed.take(update);
+          this.changedMs = performance.now();
+          if (reason !== null) {
+            this.orders.clear();
+            this.trouble = reason;
+          } else this.tries = 0;
+        } catch (error) {
+          this.trouble = messageOf(error);
+        }
+      }
+    } finally {
+      this.isFetching = false;
+      // A connection that began meanwhile needs its own.
+      if (this.socket !== socket && this.socket !== null && !this.feed.isWhole) {
+        void this.fetchBook(rest);
+      }
+    }
+  }
+}
+
+const textOf = (message: unknown): string =>
+  typeof message === 'string' ? message : JSON.stringify(message);
+
+/** A wait that an abort ends, too. */
+const pause = (ms: number, signal: AbortSignal): Promise<unknown> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);

@@ -1,0 +1,310 @@
+/** The loop of fathom collect: time, commits, and what becomes of sources that fail. */
+import { describe, expect, it } from 'vitest';
+import { type CollectClock, Collector } from '../../collect/collector.js';
+import { CommitQueue } from '../../collect/commit-queue.js';
+import type { CollectConfig } from '../../collect/config.js';
+import { RestClient } from '../../collect/rest.js';
+import type { Missing, Sample, Source, SourceContext } from '../../collect/source.js';
+import { DiskFullError, InputError, StoreUnavailableError } from '../../storage/errors.js';
+import { SOL } from '../storage/import-helpers.js';
+
+const BASE_MS = 1_760_000_000_000;
+
+/** A clock that a test moves: sleeping passes the time. */
+class FakeClock implements CollectClock {
+  steady = 0;
+  stepped = 0;
+  /** Called after each sleep. */
+  onSlept: () => void = () => undefined;
+
+  wallMs = (): number => BASE_MS + this.steady + this.stepped;
+  steadyMs = (): number => this.steady;
+  async sleep(ms: number, stop?: AbortSignal): Promise<void> {
+    // Whatever is ready comes first.
+    await new Promise((turn) => setImmediate(turn));
+    if (stop?.aborted === true) return;
+    this.steady += ms;
+    this.onSlept();
+  }
+}
+
+const sampleAt = (price: number, pair = 'SOL/USD'): Sample => ({
+  price,
+  body: (quoteUsd) => ({
+    book: { bids: [[price * quoteUsd * 0.99, 1]], asks: [[price * quoteUsd * 1.01, 1]] },
+  }),
+  address: null,
+  pair,
+  ageMs: 0,
+});
+
+function fakeSource(
+  id: string,
+  sample: (t: number) => Sample | Missing | Promise<Sample | Missing>,
+) {
+  const source: Source = {
+    name: id,
+    venue: id,
+    exchangeType: 'CEX',
+    type: 'cex_spot',
+    losses: 'nothing',
+    compared: null,
+    start: () => undefined,
+    sample,
+    stop: () => undefined,
+  };
+  return source;
+}
+
+interface Row {
+  t: number;
+  price_usd: number;
+  markets: { source: string; book: { bids: number[][] } }[];
+}
+
+function collectorOf(
+  sources: Source[],
+  {
+    everyS = 60,
+    price = null,
+    quotes = {},
+    commit,
+  }: {
+    everyS?: number;
+    price?: string | null;
+    quotes?: Record<string, number | string>;
+    commit?: (lines: readonly string[]) => Promise<void>;
+  } = {},
+) {
+  const clock = new FakeClock();
+  const rows: Row[] = [];
+  const log: string[] = [];
+  const context: SourceContext = {
+    everyS,
+    rest: new RestClient(),
+    log: (text) => log.push(text),
+    onResync: () => undefined,
+  };
+  const config: CollectConfig = {
+    everyS,
+    tokens: [
+      {
+        token: { chain: 'mainchain', address: SOL },
+        price,
+        sources: sources.map((source) => ({
+          id: source.name,
+          quoteUsd: quotes[source.name] ?? null,
+          open: () => source,
+        })),
+      },
+    ],
+  };
+  const store = (lines: readonly string[]): Promise<void> => {
+    rows.push(...lines.map((line) => JSON.parse(line)));
+    return Promise.resolve();
+  };
+  const collector = new Collector({ config, clock, context, commit: commit ?? store });
+  /** Runs until so many milliseconds have passed on the clock. */
+  const runFor = async (ms: number): Promise<void> => {
+    const stopping = new AbortController();
+    const end = clock.steady + ms;
+    clock.onSlept = () => {
+      if (clock.steady >= end) stopping.abort();
+    };
+    await collector.run(stopping.signal);
+  };
+  return { collector, clock, rows, log, runFor };
+}
+
+describe('the loop', () => {
+  it('stamps each snapshot with a multiple of the interval', async () => {
+    const { rows, runFor } = collectorOf([fakeSource('a', () => sampleAt(100))], { everyS: 10 });
+    await runFor(35_000);
+    expect(rows.map(({ t }) => t)).toEqual([1_760_000_010, 1_760_000_020, 1_760_000_030]);
+    expect(rows[0]).toMatchObject({ price_usd: 100, markets: [{ source: 'a' }] });
+  });
+
+  it('a broken source is left out, and said once; the others go on', async () => {
+    const b = fakeSource('b', (t) => {
+      if (t === 1_760_000_020) throw new Error('broken');
+      return t === 1_760_000_030 ? { missing: 'broken' } : sampleAt(101);
+    });
+    const { rows, log, runFor } = collectorOf([fakeSource('a', () => sampleAt(100)), b], {
+      everyS: 10,
+    });
+    await runFor(45_000);
+    expect(rows.map(({ markets }) => markets.map(({ source }) => source).join())).toEqual([
+      'a,b',
+      'a',
+      'a',
+      'a,b',
+    ]);
+    expect(log).toEqual(['a: whole', 'b: whole', 'b: left out: broken', 'b: whole']);
+  });
+
+  it('a source that does not answer is left out, and holds up nothing', async () => {
+    const never = fakeSource('slow', () => new Promise(() => undefined));
+    const { rows, log, runFor } = collectorOf([fakeSource('a', () => sampleAt(100)), never], {
+      everyS: 10,
+    });
+    await runFor(25_000);
+    expect(rows.length).toBe(2);
+    expect(log).toContain('slow: left out: no answer within 5 s');
+  });
+
+  it('the price is that of the named source, otherwise of the first one', async () => {
+    const b = fakeSource('b', (t) => (t === 1_760_000_020 ? { missing: 'x' } : sampleAt(200)));
+    const { rows, runFor } = collectorOf([fakeSource('a', () => sampleAt(100)), b], {
+      everyS: 10,
+      price: 'b',
+    });
+    await runFor(25_000);
+    expect(rows.map((row) => row.price_usd)).toEqual([200, 100]);
+  });
+
+  it('quote_usd may be another source: without it, the market is left out', async () => {
+    const eth = fakeSource('eth', (t) =>
+      t === 1_760_000_020 ? { missing: 'x' } : sampleAt(3_000, 'ETH/USD'),
+    );
+    const inEth = fakeSource('in-eth', () => sampleAt(0.05, 'SOL/ETH'));
+    const { rows, runFor } = collectorOf([eth, inEth], { everyS: 10, quotes: { 'in-eth': 'eth' } });
+    await runFor(25_000);
+    expect(rows.length).toBe(1);
+    expect(rows[0].markets[1].book.bids[0][0]).toBeCloseTo(0.05 * 3_000 * 0.99);
+  });
+
+  it('a clock that steps: no moment comes twice, and the step is said', async () => {
+    const { rows, log, clock, runFor } = collectorOf([fakeSource('a', () => sampleAt(100))], {
+      everyS: 10,
+    });
+    const sleep = clock.sleep.bind(clock);
+    let steps = 0;
+    clock.sleep = async (ms, stop) => {
+      await sleep(ms, stop);
+      // Back by half a second right after the first moment, forward by an hour, back by an hour.
+      if (steps === 0 && clock.steady >= 10_000) [clock.stepped, steps] = [-500, 1];
+      else if (steps === 1 && clock.steady >= 25_000) [clock.stepped, steps] = [3_600_000, 2];
+      else if (steps === 2 && clock.steady >= 45_000) [clock.stepped, steps] = [0, 3];
+    };
+    await runFor(60_500);
+    const times = rows.map(({ t }) => t - 1_760_000_000);
+    expect(new Set(times).size).toBe(times.length);
+    expect(times).toEqual([10, 20, 3630, 3640, 50, 60]);
+    expect(log.filter((text) => text.includes('stepped'))).toEqual([
+      'the clock stepped forward by 3601 s',
+      'the clock stepped back by 3600 s',
+    ]);
+  });
+
+  it('a day: every minute has its snapshot or a word on why not, and nothing piles up', async () => {
+    // A source that fails for a while now and then, and another that comes and goes at random places.
+    const failing = (t: number): boolean => Math.floor(t / 60) % 97 < 3;
+    const a = fakeSource('a', (t) => (failing(t) ? { missing: 'lost' } : sampleAt(100 + (t % 7))));
+    const { collector, rows, log, runFor } = collectorOf([a]);
+    await runFor(86_400_000 + 1_000);
+    const expected = Array.from(
+      { length: 1_440 },
+      (_, i) => 1_760_000_040 - (1_760_000_040 % 60) + i * 60,
+    ).filter((t) => t >= 1_760_000_000);
+    const stored = new Set(rows.map(({ t }) => t));
+    const missing = expected.filter((t) => !stored.has(t));
+    expect(missing.every(failing)).toBe(true);
+    expect(rows.length + missing.length).toBe(expected.length);
+    // Each gap is said when it begins and when it ends.
+    const gaps = missing.filter((t) => !missing.includes(t - 60)).length;
+    expect(log.filter((text) => text.includes('left out')).length).toBe(gaps);
+    expect(log.filter((text) => text === 'a: whole').length).toBeGreaterThanOrEqual(gaps);
+    expect(collector.queue.counts).toEqual({ stored: rows.length, refused: 0, dropped: 0 });
+  });
+});
+
+describe('commits', () => {
+  const queueOf = (commit: (lines: readonly string[]) => Promise<void>) => {
+    const log: string[] = [];
+    const waits: number[] = [];
+    const sleep = async (ms: number): Promise<void> => {
+      waits.push(ms);
+      await new Promise((done) => setTimeout(done, 1));
+    };
+    return { queue: new CommitQueue({ commit, log: (text) => log.push(text), sleep }), log, waits };
+  };
+
+  it('sampling never waits for one: one is in flight, what waits goes together', async () => {
+    const batches: number[] = [];
+    let release: () => void = () => undefined;
+    const { queue } = queueOf((lines) => {
+      batches.push(lines.length);
+      return batches.length > 1 ? Promise.resolve() : new Promise((done) => (release = done));
+    });
+    for (let i = 0; i < 5; i++) queue.push([{ i }]);
+    expect(batches).toEqual([1]);
+    release();
+    await queue.end();
+    expect(batches).toEqual([1, 4]);
+    expect(queue.counts).toEqual({ stored: 5, refused: 0, dropped: 0 });
+  });
+
+  it('the oldest intervals are dropped, counted and said once ten wait', async () => {
+    let release: () => void = () => undefined;
+    const stored: string[] = [];
+    const { queue, log } = queueOf((lines) => {
+      stored.push(...lines);
+      return stored.length > 1 ? Promise.resolve() : new Promise((done) => (release = done));
+    });
+    for (let i = 0; i < 14; i++) queue.push([{ i }]);
+    expect(queue.counts.dropped).toBe(3);
+    release();
+    await queue.end();
+    expect(stored.map((line) => JSON.parse(line).i)).toEqual([0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+    expect(log.filter((text) => text.includes('dropped')).length).toBe(3);
+  });
+
+  it('no more than 64 MiB wait', async () => {
+    let release: () => void = () => undefined;
+    const { queue } = queueOf(() => new Promise((done) => (release = done)));
+    const large = 'x'.repeat(30 * 1024 * 1024);
+    queue.push([{ i: 0 }]);
+    for (let i = 1; i < 5; i++) queue.push([{ i, large }]);
+    expect(queue.counts.dropped).toBe(2);
+    release();
+    void queue.end();
+    await new Promise((done) => setTimeout(done, 5));
+    release();
+  });
+
+  it('one that fails is repeated until it succeeds, and said once', async () => {
+    let tries = 0;
+    const stored: string[] = [];
+    const { queue, log, waits } = queueOf((lines) => {
+      if (++tries < 4) {
+        return Promise.reject(
+          tries === 2 ? new DiskFullError('x') : new StoreUnavailableError('away'),
+        );
+      }
+      stored.push(...lines);
+      return Promise.resolve();
+    });
+    queue.push([{ i: 0 }]);
+    queue.push([{ i: 1 }]);
+    while (stored.length < 2) await new Promise((done) => setTimeout(done, 1));
+    await queue.end();
+    expect(stored.map((line) => JSON.parse(line).i)).toEqual([0, 1]);
+    expect(waits).toEqual([1_000, 2_000, 4_000]);
+    expect(log).toEqual(['not stored, retrying: away', 'the store takes snapshots again']);
+  });
+
+  it('a snapshot that is refused does not take the others with it', async () => {
+    const stored: string[] = [];
+    const { queue, log } = queueOf((lines) => {
+      if (lines.some((line) => line.includes('bad')))
+        return Promise.reject(new InputError('t: no'));
+      stored.push(...lines);
+      return Promise.resolve();
+    });
+    queue.push([{ i: 0 }, { i: 'bad' }, { i: 2 }]);
+    await queue.end();
+    expect(stored.length).toBe(2);
+    expect(queue.counts).toEqual({ stored: 2, refused: 1, dropped: 0 });
+    expect(log).toEqual(['a snapshot was refused: t: no']);
+  });
+});
