@@ -29,6 +29,8 @@ export interface CollectorOptions {
   clock: CollectClock;
   context: SourceContext;
   commit: (lines: readonly string[]) => Promise<void>;
+  /** Called after each interval is sampled. */
+  onSampled?: (statuses: readonly SourceStatus[]) => void;
 }
 
 /** How a source does. */
@@ -154,6 +156,7 @@ export class Collector {
     const rows = tokens.flatMap((token) => rowOf(token, t, samples, this.followed));
     this.tell();
     if (rows.length > 0) this.queue.push(rows);
+    this.options.onSampled?.(this.statuses);
   }
 
   /** The samples that come in time, by source. */

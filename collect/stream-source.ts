@@ -29,6 +29,8 @@ export const STREAM_TIMES = {
   /** The first wait before a book is asked for by REST. */
   firstRestMs: 250,
   lastRestMs: 30_000,
+  /** How long a subscription without a book is kept. */
+  bookMs: 60_000,
   /** How long a subscription is kept in which nothing shows a loss, or that says nothing; up to half more by chance. */
   renewMs: 1_800_000,
 };
@@ -60,6 +62,7 @@ export class StreamSource implements Source {
   /** Why the book is not whole. */
   private trouble = 'connecting';
   private tries = 0;
+  private isOpen = false;
   private heardMs = 0;
   /** When the book last changed. */
   private changedMs = 0;
@@ -107,6 +110,7 @@ export class StreamSource implements Source {
       return this.lost({ cause: 'crossed', why: CROSSED });
     }
     // Right after a sample there is time for a new one before the next.
+    this.tries = 0;
     if (this.isDueForRenewal(now)) this.end({ cause: 'renewed', why: 'subscribes anew' });
     return sample;
   }
@@ -159,23 +163,7 @@ export class StreamSource implements Source {
     signal.throwIfAborted();
     return new Promise((resolve) => {
       let isOver = false;
-      let pinged = performance.now();
-      const timer = setInterval(
-        () => {
-          const now = performance.now();
-          if (now - this.heardMs > times.silenceMs) {
-            end({
-              cause: 'silent',
-              why: `nothing came for ${Math.round(times.silenceMs / 1000)} s`,
-            });
-          } else if (now - pinged > times.pingEveryMs) {
-            pinged = now;
-            if (stream.ping === undefined) socket.ping();
-            else socket.send(textOf(stream.ping));
-          }
-        },
-        Math.min(1_000, times.pingEveryMs / 2),
-      );
+      let pingedMs = performance.now();
       const end = (reason: End): void => {
         if (isOver) return;
         isOver = true;
@@ -184,9 +172,25 @@ export class StreamSource implements Source {
         this.socket = null;
         resolve(reason);
       };
+      // A book is stale after 3 intervals without a message: an answer to a ping must come in between.
+      const pingEveryMs = Math.min(times.pingEveryMs, this.context.everyS * 1000);
+      const look = (): void => {
+        const now = performance.now();
+        if (now - this.heardMs > times.silenceMs) {
+          end({ cause: 'silent', why: `nothing came for ${seconds(times.silenceMs)}` });
+        } else if (this.isOpen && !this.feed.isWhole && now - this.subscribedMs > times.bookMs) {
+          end({ cause: 'silent', why: `no book within ${seconds(times.bookMs)}: ${this.trouble}` });
+        } else if (now - pingedMs > pingEveryMs) {
+          pingedMs = now;
+          if (stream.ping === undefined) socket.ping();
+          else socket.send(textOf(stream.ping));
+        }
+      };
       this.heardMs = performance.now();
+      this.isOpen = false;
       const socket = connect(url, {
         onOpen: () => {
+          this.isOpen = true;
           this.heardMs = this.subscribedMs = performance.now();
           this.renewAfterMs = times.renewMs * (1 + Math.random() / 2);
           this.trouble = 'no book yet';
@@ -204,6 +208,7 @@ export class StreamSource implements Source {
         onHeard: () => (this.heardMs = performance.now()),
         onEnd: (why) => end({ cause: 'closed', why }),
       });
+      const timer = setInterval(look, Math.min(1_000, pingEveryMs / 2));
       this.socket = socket;
       this.endSession = end;
     });
@@ -263,7 +268,6 @@ export class StreamSource implements Source {
     const reason = this.feed.take(update);
     this.changedMs = performance.now();
     if (reason !== null) this.lost({ cause: 'sequence', why: reason });
-    else if (this.feed.isWhole) this.tries = 0;
   }
 
   /** The book is lost: it comes again by REST, or with a new subscription. */
@@ -300,10 +304,9 @@ export class StreamSource implements Source {
           if (this.socket !== socket || this.feed.isWhole) return;
           const reason = this.feed.take(update);
           this.changedMs = performance.now();
-          if (reason !== null) {
-            this.orders.clear();
-            this.trouble = reason;
-          } else this.tries = 0;
+          if (reason === null) continue;
+          this.orders.clear();
+          this.trouble = reason;
         } catch (error) {
           this.trouble = messageOf(error);
         }
@@ -317,6 +320,8 @@ export class StreamSource implements Source {
     }
   }
 }
+
+const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
 
 const textOf = (message: unknown): string =>
   typeof message === 'string' ? message : JSON.stringify(message);

@@ -26,6 +26,7 @@ import { LiveHub } from './live/hub.js';
 import type { Logger } from './logger.js';
 import { THREAD_HEAPS } from './memory.js';
 import { diskGauges, fragmentTroubleLines, shortageLines } from './operations/disk.js';
+import { Collectors } from './operations/collectors.js';
 import { Metrics } from './operations/metrics.js';
 import type { Checks } from './operations/operations.js';
 import { FragmentFiller } from './replay/fragment-filler.js';
@@ -278,6 +279,9 @@ interface MeasuredParts {
 function followParts(metrics: Metrics, parts: MeasuredParts): void {
   const { store, pool, fragments, files, tokens, clock } = parts;
   store.events.on('commit', ({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
+  const collectors = new Collectors();
+  store.events.on('sources', (report) => collectors.note(report));
+  metrics.followCollectors(collectors);
   metrics.follow({
     pagesWaiting: () => pool.waiting('page'),
     busyThreads: () => pool.busyThreads,

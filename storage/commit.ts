@@ -16,6 +16,7 @@ import { FlatCommit } from './flat-tables.js';
 import { HolderCommit, type RewriteHolders } from './holders/holder-commit.js';
 import type { HolderTokens } from './holders/holder-tokens.js';
 import { type LogMark, writeMark } from './log/mark.js';
+import type { CollectorReport } from './operations.js';
 import type { WaitingTokens } from './queue.js';
 import { Turns } from './turns.js';
 
@@ -39,6 +40,8 @@ export interface StoreEvents {
   change: [change: StoreChange];
   /** Ids of the segments that a commit or a background join removed. */
   segments: [removed: readonly number[]];
+  /** How the sources of a collector do. */
+  sources: [report: CollectorReport];
   /** What a bundle added, and how long its commit took. */
   commit: [added: Added, tookMs: number];
 }

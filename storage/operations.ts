@@ -80,6 +80,8 @@ const OPERATIONS = {
   leaveLog: ofNode<() => Promise<Departure | null>>(),
   /** Lets retention delete everything due by `toS` (epoch seconds), however much that is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
+  /** Tells the server how a collector's sources do. */
+  reportSources: ofStore<(report: CollectorReport) => Promise<void>>(),
   /** The tokens in the queue, oldest first. */
   listQueue: ofStore<() => Promise<QueuedToken[]>>(),
 };
@@ -153,6 +155,18 @@ export interface Shrunk {
   freeBytes: number;
   /** Whether no further step can make it smaller. */
   isDone: boolean;
+}
+
+/** How the sources of a collector do; counts are since its report before. */
+export interface CollectorReport {
+  /** Seconds until the next report. */
+  everyS: number;
+  /** Snapshots stored. */
+  snapshots: number;
+  /** Whether each source had a sample. */
+  sources: { id: string; isUp: boolean }[];
+  /** How often a source started over, and why. */
+  resyncs: { source: string; cause: string; count: number }[];
 }
 
 /** A fault in a store. */

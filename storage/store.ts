@@ -28,6 +28,7 @@ import type {
   TokenSymbol,
 } from './contract.js';
 import type {
+  CollectorReport,
   CheckCursor,
   CheckStep,
   CommitReport,
@@ -406,6 +407,11 @@ export class Store implements StoreOperations {
 
   async revokeKey(key: string): Promise<KeyRecord> {
     return this.ownWriter.revokeKey(key);
+  }
+
+  reportSources(report: CollectorReport): Promise<void> {
+    this.events.emit('sources', report);
+    return Promise.resolve();
   }
 
   listQueue(): Promise<QueuedToken[]> {

@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { isDamage } from '../../compute/damage.js';
 import type { Logger } from '../logger.js';
+import type { Collectors } from './collectors.js';
 import type { Exchange } from '../http/exchange.js';
 
 /** Other methods are counted as one: a label has few values. */
@@ -238,6 +239,32 @@ export class Metrics {
       },
       ['channel'],
     );
+  }
+
+  followCollectors(collectors: Collectors): void {
+    this.gauge(
+      'fathom_collector_source_up',
+      '1 if the source of a collector had a sample at its last interval, else 0',
+      (gauge) => {
+        for (const [source, isUp] of collectors.up()) gauge.set({ source }, isUp ? 1 : 0);
+      },
+      ['source'],
+    );
+    this.count('fathom_collector_snapshots_total', 'Snapshots that collectors stored', () =>
+      Promise.resolve(collectors.snapshots),
+    );
+    new Counter({
+      name: 'fathom_collector_resyncs_total',
+      help: 'How often sources of collectors started over',
+      labelNames: ['source', 'cause'],
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { source, cause, count } of collectors.resyncs.values()) {
+          this.inc({ source, cause }, count);
+        }
+      },
+    });
   }
 
   pageBegan(waitedMs: number): void {

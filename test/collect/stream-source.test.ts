@@ -461,6 +461,28 @@ describe('a followed book', () => {
     expect(there.causes).toEqual([]);
   });
 
+  it('a subscription that brings no book is given up, also when pings are answered', async () => {
+    const at = await server();
+    at.onSubscribed = (socket, nth) => nth === 1 && socket.send(START);
+    const { source, causes } = open(at, NUMBERED, { pingEveryMs: 40, bookMs: 300 });
+    await until(() => causes.length > 0);
+    expect([causes[0], missingOf(source)]).toEqual(['silent', 'no book within 0.3 s: no book yet']);
+    await whole(source);
+  });
+
+  it('a book that is lost as soon as it comes is asked for ever more rarely', async () => {
+    const at = await server();
+    at.onSubscribed = (socket) => {
+      socket.send(START);
+      socket.send(change(15, 'buy', 99, 1));
+    };
+    const { causes } = open(at, NUMBERED, { firstWaitMs: 20, lastWaitMs: 60_000 });
+    await new Promise((passed) => setTimeout(passed, 1_500));
+    // 20, 40, 80, ... ms, half of it by chance: seven make 1,270 to 3,810 ms.
+    expect(causes.length).toBeGreaterThan(2);
+    expect(causes.length).toBeLessThan(9);
+  });
+
   it('slow REST: updates wait for the book', async () => {
     const at = await server();
     at.sendsNothingFirst = true;

@@ -4,7 +4,8 @@ import { type CollectConfig, EXAMPLE, readConfig } from '../../../collect/config
 import { type CheckedSource, checkSources } from '../../../collect/check.js';
 import { type CollectClock, Collector, type SourceStatus } from '../../../collect/collector.js';
 import { RestClient } from '../../../collect/rest.js';
-import type { SourceContext } from '../../../collect/source.js';
+import { Reporter } from '../../../collect/reporter.js';
+import type { ResyncCause, SourceContext } from '../../../collect/source.js';
 import { InputError, UsageError } from '../../../storage/errors.js';
 import { storeSnapshots } from '../../../storage/import/import.js';
 import { wallMs } from '../../../storage/wall-clock.js';
@@ -72,35 +73,44 @@ async function run(config: CollectConfig, flags: FlagValues<typeof FLAGS>): Prom
   const stopping = new AbortController();
   void stopSignal().then(() => stopping.abort());
   const lines = new StatusLines();
-  const context = contextOf(config, (text) => lines.note(text));
-  await withPool(async (pool) => {
-    const useStore = storeThrough(directory, pool);
-    const commit = async (rows: readonly string[]): Promise<void> => {
-      await storeSnapshots({ directory, pool, useStore, lines: rows, name: 'collect' });
-    };
-    const collector = new Collector({ config, clock, context, commit });
-    collector.start();
-    const timer = setInterval(() => lines.show(collector.statuses), REDRAW_MS);
-    try {
-      if (flags.once) await collector.once(PATIENCE_MS, stopping.signal);
-      else {
-        const end =
-          flags.duration === undefined
-            ? null
-            : setTimeout(() => stopping.abort(), flags.duration * 1000);
-        await collector.run(stopping.signal);
-        if (end !== null) clearTimeout(end);
+  const reporter = new Reporter(directory, config.everyS);
+  const context = {
+    ...contextOf(config, (text) => lines.note(text)),
+    onResync: (source: string, cause: ResyncCause) => reporter.resynced(source, cause),
+  };
+  await withPool(
+    async (pool) => {
+      const useStore = storeThrough(directory, pool);
+      const commit = async (rows: readonly string[]): Promise<void> => {
+        await storeSnapshots({ directory, pool, useStore, lines: rows, name: 'collect' });
+      };
+      const onSampled = (statuses: readonly SourceStatus[]): void =>
+        reporter.report(statuses, collector.queue.counts.stored);
+      const collector = new Collector({ config, clock, context, commit, onSampled });
+      collector.start();
+      const timer = setInterval(() => lines.show(collector.statuses), REDRAW_MS);
+      try {
+        if (flags.once) await collector.once(PATIENCE_MS, stopping.signal);
+        else {
+          const end =
+            flags.duration === undefined
+              ? null
+              : setTimeout(() => stopping.abort(), flags.duration * 1000);
+          await collector.run(stopping.signal);
+          if (end !== null) clearTimeout(end);
+        }
+      } finally {
+        clearInterval(timer);
+        lines.end();
       }
-    } finally {
-      clearInterval(timer);
-      lines.end();
-    }
-    const { stored, refused, dropped } = collector.queue.counts;
-    printNote(
-      `stored ${count(stored)} snapshots, refused ${count(refused)}, dropped ${count(dropped)}`,
-    );
-    if (stored === 0) throw new InputError('nothing was stored: no source had a sample');
-  }, 1);
+      const { stored, refused, dropped } = collector.queue.counts;
+      printNote(
+        `stored ${count(stored)} snapshots, refused ${count(refused)}, dropped ${count(dropped)}`,
+      );
+      if (stored === 0) throw new InputError('nothing was stored: no source had a sample');
+    },
+    { threads: 1 },
+  );
 }
 
 function contextOf(config: CollectConfig, log: (text: string) => void): SourceContext {
