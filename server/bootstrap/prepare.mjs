@@ -12,6 +12,7 @@ const stamp = path.join(root, 'node_modules/.installed-lock');
 const builtStamp = path.join(root, 'dist/.built');
 const SOURCES = [
   'client',
+  'collect',
   'compute',
   'storage',
   'demo',
