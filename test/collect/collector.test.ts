@@ -174,17 +174,22 @@ describe('the loop', () => {
   });
 
   it('a clock that steps: no moment comes twice, and the step is said', async () => {
-    const { rows, log, clock, runFor } = collectorOf([fakeSource('a', () => sampleAt(100))], {
-      everyS: 10,
+    let step: () => void = () => undefined;
+    const a = fakeSource('a', () => {
+      step();
+      return sampleAt(100);
     });
-    const sleep = clock.sleep.bind(clock);
+    const { rows, log, clock, runFor } = collectorOf([a], { everyS: 10 });
+    // Back by half a second while the first moment is sampled, later forward by an hour, then back by an hour.
     let steps = 0;
+    step = () => {
+      if (steps++ === 0) clock.stepped = -500;
+    };
+    const sleep = clock.sleep.bind(clock);
     clock.sleep = async (ms, stop) => {
       await sleep(ms, stop);
-      // Back by half a second right after the first moment, forward by an hour, back by an hour.
-      if (steps === 0 && clock.steady >= 10_000) [clock.stepped, steps] = [-500, 1];
-      else if (steps === 1 && clock.steady >= 25_000) [clock.stepped, steps] = [3_600_000, 2];
-      else if (steps === 2 && clock.steady >= 45_000) [clock.stepped, steps] = [0, 3];
+      if (clock.steady >= 45_000) clock.stepped = 0;
+      else if (clock.steady >= 25_000) clock.stepped = 3_600_000;
     };
     await runFor(60_500);
     const times = rows.map(({ t }) => t - 1_760_000_000);
