@@ -7,6 +7,7 @@ import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
 import * as cells from './ingest/flat-cells.js';
+import * as levels from './ingest/level-rows.js';
 import * as snapshots from './ingest/snapshots.js';
 import * as dlmm from './lp/dlmm-board.js';
 import * as density from './lp/fee-density.js';
@@ -51,6 +52,9 @@ export const binSnapshotRows = moving(
   ({ rows, ...options }: snapshots.ChunkOptions & snapshots.RowLines & { rows: unknown[] }) =>
     snapshots.binSnapshotRows(rows, options),
 );
+export const sortLevels = moving(levels.sortLevels);
+export const packLevels = moving(levels.packLevels);
+export const headsOfLevels = copying(levels.headsOfLevels);
 export const packCellLines = moving(cells.packCellLines);
 export const packCellColumns = moving(cells.packCellColumns);
 export const rewriteHolderBlocks = moving(holders.rewriteHolderBlocks);

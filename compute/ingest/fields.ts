@@ -188,13 +188,14 @@ function readTier(value: unknown, faults: FaultLog): Tier | null {
   return null;
 }
 
+/** Whether a value is a price in USD that a snapshot may have. */
+export const isPrice = (value: unknown): boolean =>
+  typeof value === 'number' && value >= MIN_PRICE_USD && value <= MAX_PRICE_USD;
+
 function readPrice(value: unknown, faults: FaultLog): number {
-  if (typeof value !== 'number' || !(value > 0 && value < Infinity)) {
-    faults.add('price_usd', 'must be a number > 0');
-  } else if (value < MIN_PRICE_USD || value > MAX_PRICE_USD) {
-    faults.add('price_usd', `must be from ${MIN_PRICE_USD} to ${MAX_PRICE_USD}`);
-  } else {
-    return value;
-  }
+  if (isPrice(value)) return value as number;
+  const isPositive = typeof value === 'number' && POSITIVE.holds(value);
+  const range = `must be from ${MIN_PRICE_USD} to ${MAX_PRICE_USD}`;
+  faults.add('price_usd', isPositive ? range : POSITIVE.expected);
   return NaN;
 }

@@ -23,6 +23,17 @@ export interface NumberList {
   broken: ReadonlySet<number> | null;
 }
 
+/** A list of pairs or triples that comes from no line. */
+export class GivenList implements NumberList {
+  readonly broken = null;
+
+  constructor(
+    readonly values: Float64Array,
+    readonly start: number,
+    readonly length: number,
+  ) {}
+}
+
 /** Begins the string that stands for a list in the text of its line. */
 const MARK = '\0';
 const MARK_ESCAPED = '\\u0000';
@@ -84,10 +95,11 @@ export class NumberLists implements LineParser {
     return textOf(start, end);
   }
 
-  /** The list in `fields[name]`, an array or taken from the line, or null and a fault. */
+  /** The list in `fields[name]`, given, an array or taken from the line, or null and a fault. */
   read(fields: Fields, name: ListName, path: string, faults: FaultLog): NumberList | null {
     const value = fields[name];
-    const list = Array.isArray(value) ? value : this.takenAs(value);
+    const isList = Array.isArray(value) || value instanceof GivenList;
+    const list = isList ? value : this.takenAs(value);
     if (list !== null && list.length <= MAX_LEVELS_PER_LIST) {
       return Array.isArray(list) ? listOf(list, WIDTHS[name]) : list;
     }

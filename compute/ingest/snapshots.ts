@@ -84,7 +84,7 @@ export function binSnapshotRows(
 }
 
 /** Bins parsed `snapshots` rows into a chunk, one at a time. */
-class SnapshotBinner {
+export class SnapshotBinner {
   /** The lists of the row that add() gets. */
   readonly lists = new NumberLists();
   private readonly ladder = new LadderAccumulator();

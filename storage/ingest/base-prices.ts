@@ -64,7 +64,8 @@ function headsOf(chunk: Chunk): (HeadFields | null)[] {
     case 'snapshotRows':
       return chunk.rows.map(asHead);
     case 'selfBinned':
-      throw new Error('a chunk that bins itself is never merged');
+      if (chunk.heads === undefined) throw new Error('a chunk that bins itself is not merged');
+      return chunk.heads;
     case 'cellColumns':
       return headsOfColumns(chunk.columns);
   }

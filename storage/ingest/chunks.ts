@@ -32,8 +32,12 @@ export type Chunk = {
   /** `lines`: the line of each row, if rows are not numbered consecutively. */
   | { kind: 'snapshotRows'; rows: unknown[]; lines?: Float64Array }
   | { kind: 'cellColumns'; columns: CellColumns }
-  /** Bins its own snapshots, in the pool. */
-  | { kind: 'selfBinned'; bin: () => Promise<BinnedChunk> }
+  /** Bins its own snapshots, in the pool. `heads`: of each snapshot, if it may be merged. */
+  | {
+      kind: 'selfBinned';
+      heads?: HeadFields[] | undefined;
+      bin: (basePrices?: Float64Array) => Promise<BinnedChunk>;
+    }
 );
 
 /** Rows of `snapshots` per chunk; each may be a whole book. */

@@ -156,7 +156,7 @@ function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<Binn
     case 'snapshotRows':
       return pool.run('binSnapshotRows', { rows: chunk.rows, lines: chunk.lines, ...options });
     case 'selfBinned':
-      return chunk.bin();
+      return chunk.bin(basePrices);
     case 'cellColumns':
       return pool.run(
         'packCellColumns',

@@ -211,7 +211,7 @@ async function prepareLevels(
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
   const { directory, useStore } = request;
-  const levels = await sortedLevels(directory, source, unreadable);
+  const levels = await sortedLevels(request, source, unreadable);
   // The price of a snapshot is that of its levels: nothing in the file contradicts a wrong unit.
   const compareWith = (await holdsStore(directory)) ? useStore : undefined;
   try {

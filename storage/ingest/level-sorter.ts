@@ -1,39 +1,23 @@
-/** Sorts the levels of a file by snapshot, market, side and price; they may exceed the memory. */
+/** Sorts the levels of a file, as rows of numbers; they may exceed the memory. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { compareLevels, LEVEL_WIDTH } from '../../compute/ingest/level-rows.js';
 import { leaveStagingFolder, stagingFolder } from '../bundle.js';
 import { readFully, writeFully } from '../disk.js';
 import { InputError } from '../errors.js';
 import { widened } from '../typed-arrays.js';
 
-/** A level as numbers: first those by which levels are compared, in order, then the others. */
-const LEVEL_PARTS = [
-  'token',
-  't',
-  'market',
-  /** Fraction of a second after `t`. */
-  'fraction',
-  /** 0: bid, 1: ask. */
-  'side',
-  'price',
-  'line',
-  'size',
-  'quoteUsd',
-  /** The snapshot's price; NaN if not given. */
-  'priceUsd',
-] as const;
-export type Level = Record<(typeof LEVEL_PARTS)[number], number>;
-
-const WIDTH = LEVEL_PARTS.length;
-/** How many parts are compared; lines differ, so no two levels are equal. */
-const COMPARED = 7;
 /** Rows of a file of levels. */
 const MAX_LEVELS_PER_FILE = 100_000_000;
-/** Levels sorted in memory at once, at 80 bytes each: 40 MB. */
-const RUN_LEVELS = 524_288;
-/** Levels of a run read at once while up to 191 runs are merged: 30 MB. */
-const READ_LEVELS = 2_048;
+/** Levels sorted in memory at once, at 80 bytes each: 20 MB, twice while they are sorted. */
+const RUN_LEVELS = 262_144;
+/** Runs that are sorted or written while the next one is collected. */
+const RUNS_SORTING = 2;
+/** Levels of a run read at once while up to 382 runs are merged: 30 MB. */
+const READ_LEVELS = 1_024;
+/** Levels that are passed on at once. */
+const PIECE_LEVELS = 16_384;
 
 /** Sorted levels: in a file, or the last ones in memory. */
 interface SortedRun {
@@ -41,11 +25,17 @@ interface SortedRun {
   read(from: number): Promise<Float64Array>;
 }
 
+/** Returns the rows in order; it may take their buffer. */
+type SortRows = (rows: Float64Array) => Promise<Float64Array>;
+
 export class LevelSorter {
   count = 0;
   private held = new Float64Array(0);
   private heldLevels = 0;
   private readonly runs: SortedRun[] = [];
+  /** Runs being sorted and written, one after the other. */
+  private readonly spilling: Promise<void>[] = [];
+  private written: Promise<void> = Promise.resolve();
   private handle: FileHandle | null = null;
   private file: string | null = null;
   private writtenBytes = 0;
@@ -56,71 +46,98 @@ export class LevelSorter {
    */
   constructor(
     private readonly directory: string,
+    private readonly sort: SortRows,
     private readonly runLevels = RUN_LEVELS,
   ) {}
 
-  /** @throws InputError beyond MAX_LEVELS_PER_FILE, or an error of the disk */
-  async add(level: Level): Promise<void> {
+  /**
+   * Adds a row.
+   * @returns if earlier rows are to be written first, when the row is added; otherwise null
+   * @throws InputError beyond MAX_LEVELS_PER_FILE, or an error of the disk
+   */
+  add(row: Float64Array): Promise<void> | null {
     if (this.count >= MAX_LEVELS_PER_FILE) {
       throw new InputError(`a file of levels has at most ${MAX_LEVELS_PER_FILE} rows: split it`);
     }
-    if (this.heldLevels === this.runLevels) await this.writeRun();
-    if (this.heldLevels * WIDTH === this.held.length) this.grow();
-    const at = this.heldLevels++ * WIDTH;
-    LEVEL_PARTS.forEach((part, i) => (this.held[at + i] = level[part]));
     this.count++;
+    if (this.heldLevels === this.runLevels) return this.spill().then(() => this.hold(row));
+    this.hold(row);
+    return null;
   }
 
-  /** All levels in order; may be called again. */
-  async *sorted(): AsyncGenerator<Level> {
-    if (this.heldLevels > 0) {
-      this.runs.push(memoryRun(this.takeHeld()));
-    }
+  /** All rows in order, some whole rows at a time; may be called again. */
+  async *sorted(): AsyncGenerator<Float64Array> {
+    await Promise.all(this.spilling);
+    if (this.heldLevels > 0) this.runs.push(memoryRun(await this.sort(this.takeHeld())));
     const heads = await Promise.all(this.runs.map((run) => RunReader.open(run)));
     const heap = new Heap(heads);
+    let piece = new Float64Array(PIECE_LEVELS * LEVEL_WIDTH);
+    let used = 0;
     for (let head = heap.top; head !== undefined; head = heap.top) {
-      yield head.level();
-      // Most levels are in memory: only readMore() waits.
-      if (!head.next()) await head.readMore();
+      const rows = head.take(heap.second, piece.length - used);
+      piece.set(rows, used);
+      used += rows.length;
+      if (used === piece.length) {
+        yield piece;
+        piece = new Float64Array(PIECE_LEVELS * LEVEL_WIDTH);
+        used = 0;
+      }
+      if (head.isEmpty) await head.readMore();
       heap.settle();
     }
+    if (used > 0) yield piece.subarray(0, used);
   }
 
   /** Removes the written files. */
   async close(): Promise<void> {
+    await Promise.allSettled(this.spilling);
     await this.handle?.close();
     if (this.file === null) return;
     await rm(this.file, { force: true });
     await leaveStagingFolder(this.directory);
   }
 
-  private grow(): void {
-    const levels = Math.min(this.runLevels, Math.max(1024, this.heldLevels * 2));
-    this.held = widened(this.held, levels * WIDTH);
+  private hold(row: Float64Array): void {
+    const at = this.heldLevels * LEVEL_WIDTH;
+    if (at === this.held.length) {
+      const levels = Math.min(this.runLevels, Math.max(1024, this.heldLevels * 2));
+      this.held = widened(this.held, levels * LEVEL_WIDTH);
+    }
+    for (let i = 0; i < LEVEL_WIDTH; i++) this.held[at + i] = row[i];
+    this.heldLevels++;
   }
 
-  /** Returns the levels in memory, sorted, and empties the memory. */
+  /** Returns the rows in memory and empties the memory. */
   private takeHeld(): Float64Array {
-    const { held, heldLevels } = this;
+    const rows = this.held.subarray(0, this.heldLevels * LEVEL_WIDTH);
+    this.held = new Float64Array(0);
     this.heldLevels = 0;
-    const rows = Uint32Array.from({ length: heldLevels }, (_, row) => row);
-    rows.sort((a, b) => compared(held, a * WIDTH, held, b * WIDTH));
-    const sorted = new Float64Array(heldLevels * WIDTH);
-    rows.forEach((row, i) => {
-      sorted.set(held.subarray(row * WIDTH, (row + 1) * WIDTH), i * WIDTH);
-    });
-    return sorted;
+    return rows;
   }
 
-  private async writeRun(): Promise<void> {
+  /** Begins to sort and write the rows in memory. */
+  private async spill(): Promise<void> {
+    const previous = this.written;
+    const sorted = this.sort(this.takeHeld());
+    const written = sorted.then(async (rows) => {
+      await previous;
+      await this.writeRun(rows);
+    });
+    // Awaited later; until then a failure must not count as unhandled.
+    written.catch(() => undefined);
+    this.written = written;
+    this.spilling.push(written);
+    if (this.spilling.length > RUNS_SORTING) await this.spilling.shift();
+  }
+
+  private async writeRun(sorted: Float64Array): Promise<void> {
     if (this.handle === null) {
       this.file = path.join(await stagingFolder(this.directory), `${randomUUID()}.levels`);
       this.handle = await open(this.file, 'wx+', 0o600);
     }
     const { handle, writtenBytes: start } = this;
-    const sorted = this.takeHeld();
-    const levels = sorted.length / WIDTH;
-    const bytes = new Uint8Array(sorted.buffer);
+    const levels = sorted.length / LEVEL_WIDTH;
+    const bytes = new Uint8Array(sorted.buffer, sorted.byteOffset, sorted.byteLength);
     await writeFully(handle, bytes, start);
     this.writtenBytes += bytes.length;
     this.runs.push({ levels, read: (from) => readLevels(handle, start, from, levels) });
@@ -128,8 +145,8 @@ export class LevelSorter {
 }
 
 function memoryRun(sorted: Float64Array): SortedRun {
-  const levels = sorted.length / WIDTH;
-  return { levels, read: (from) => Promise.resolve(sorted.subarray(from * WIDTH)) };
+  const levels = sorted.length / LEVEL_WIDTH;
+  return { levels, read: (from) => Promise.resolve(sorted.subarray(from * LEVEL_WIDTH)) };
 }
 
 async function readLevels(
@@ -139,9 +156,9 @@ async function readLevels(
   levels: number,
 ): Promise<Float64Array> {
   const count = Math.min(READ_LEVELS, levels - from);
-  const values = new Float64Array(count * WIDTH);
+  const values = new Float64Array(count * LEVEL_WIDTH);
   const bytes = new Uint8Array(values.buffer);
-  const position = start + from * WIDTH * Float64Array.BYTES_PER_ELEMENT;
+  const position = start + from * LEVEL_WIDTH * Float64Array.BYTES_PER_ELEMENT;
   if ((await readFully(handle, bytes, position)) < bytes.length)
     throw new Error('the sorted levels were cut short');
   return values;
@@ -161,35 +178,43 @@ class RunReader {
     return reader;
   }
 
-  get isAtEnd(): boolean {
+  /** Whether readMore() must be called before the next row, if there is one. */
+  get isEmpty(): boolean {
     return this.at === this.values.length;
   }
 
-  level(): Level {
+  /** The next rows, at least one: those before another run's next row, at most `length` numbers. */
+  take(other: RunReader | undefined, length: number): Float64Array {
     const { values, at } = this;
-    const level = {} as Level;
-    for (let i = 0; i < WIDTH; i++) level[LEVEL_PARTS[i]] = values[at + i];
-    return level;
-  }
-
-  /** Moves to the next level; false if readMore() must be called first. */
-  next(): boolean {
-    this.at += WIDTH;
-    return this.at < this.values.length || this.from === this.run.levels;
+    const most = Math.min(values.length, at + length);
+    let end = at + LEVEL_WIDTH;
+    if (other === undefined) end = most;
+    // Runs often follow each other: the steps grow.
+    for (let step = LEVEL_WIDTH; end < most && this.isBefore(other!, end);) {
+      const far = Math.min(end + step, most) - LEVEL_WIDTH;
+      const isFar = this.isBefore(other!, far);
+      end = isFar ? far + LEVEL_WIDTH : end + LEVEL_WIDTH;
+      step = isFar ? step * 2 : LEVEL_WIDTH;
+    }
+    this.at = end;
+    return values.subarray(at, end);
   }
 
   async readMore(): Promise<void> {
-    this.values = await this.run.read(this.from);
-    this.from += this.values.length / WIDTH;
+    this.values = this.from < this.run.levels ? await this.run.read(this.from) : NO_ROWS;
+    this.from += this.values.length / LEVEL_WIDTH;
     this.at = 0;
   }
 
-  isBefore(other: RunReader): boolean {
-    return compared(this.values, this.at, other.values, other.at) < 0;
+  /** Whether the row at an offset, by default the next one, comes before another run's next row. */
+  isBefore(other: RunReader, at = this.at): boolean {
+    return compareLevels(this.values, at, other.values, other.at) < 0;
   }
 }
 
-/** Runs by their next level, the least on top; finished runs are removed. */
+const NO_ROWS = new Float64Array(0);
+
+/** Runs by their next row, the least on top; finished runs are removed. */
 class Heap {
   private readonly readers: RunReader[];
 
@@ -201,10 +226,16 @@ class Heap {
     return this.readers[0];
   }
 
+  /** The run with the next row after those of the top. */
+  get second(): RunReader | undefined {
+    const [, left, right] = this.readers;
+    return right?.isBefore(left) === true ? right : left;
+  }
+
   /** Restores the heap's order after the top has moved on. */
   settle(): void {
     const { readers } = this;
-    if (readers[0].isAtEnd) {
+    if (readers[0].isEmpty) {
       const last = readers.pop()!;
       if (readers.length === 0) return;
       readers[0] = last;
@@ -219,12 +250,4 @@ class Heap {
       i = least;
     }
   }
-}
-
-function compared(a: Float64Array, atA: number, b: Float64Array, atB: number): number {
-  for (let i = 0; i < COMPARED; i++) {
-    const difference = a[atA + i] - b[atB + i];
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

@@ -1,9 +1,9 @@
 /** Dataset `levels`: each row is one level of an order book, in any order; snapshots are made from them. */
 import {
-  type Fault,
   type FaultLog,
   type Fields,
   isFields,
+  isPrice,
   MAX_FAULTS,
   MAX_T_S,
   NOT_NEGATIVE,
@@ -11,17 +11,26 @@ import {
   readHead,
 } from '../../compute/ingest/fields.js';
 import {
+  LEVEL,
+  LEVEL_WIDTH,
+  type LevelFindings,
+  type LevelRows,
+  NO_PRICE_FAULT,
+} from '../../compute/ingest/level-rows.js';
+import {
   type KeyedMarket,
   type MarketFieldNames,
   MarketParser,
 } from '../../compute/ingest/market-fields.js';
-import { CHAINS, EXCHANGE_TYPES, type Market, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import { type Warning, WarningTally } from '../../compute/ingest/warnings.js';
+import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+import type { ComputePool } from '../../compute/pool.js';
+import type { JoinMode } from '../../compute/segment/merge.js';
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
-import { type Warning, WarningTally } from '../../compute/ingest/warnings.js';
 import type { Chunk } from './chunks.js';
 import { number, optional, text, type WantedColumn } from './columns.js';
-import { type Level, LevelSorter } from './level-sorter.js';
+import { LevelSorter } from './level-sorter.js';
 import { FRACTION, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';
 import { VenueTypes } from './venue-types.js';
@@ -31,8 +40,6 @@ const SIDES = ['bid', 'ask'] as const;
 const MAX_LEVELS_PER_SNAPSHOT = 1_000_000;
 /** Markets of all tokens of a file. */
 const MAX_MARKETS_PER_FILE = 1_000_000;
-/** A chunk has at least this many levels, except the last one. */
-const CHUNK_LEVELS = 16_384;
 
 export const LEVEL_COLUMNS: readonly WantedColumn[] = [
   text('chain', CHAINS),
@@ -52,8 +59,6 @@ export const LEVEL_COLUMNS: readonly WantedColumn[] = [
 ];
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
-const NO_PRICE =
-  'no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE';
 /** Used while no row gives the snapshot's price. */
 const ANY_PRICE_USD = 1;
 
@@ -64,9 +69,16 @@ interface SortedLevels {
   readonly earlierLevels: number;
   /** What is rarely intended, found by the last call of `chunks`. */
   readonly warnings: readonly Warning[];
-  /** The snapshots as chunks; may be called again. Faults of whole books are added to `faults`. */
+  /** The snapshots as chunks; may be called again. If no book has a price, that is added to `faults`. */
   chunks(faults: FaultLog): AsyncGenerator<Chunk>;
   close(): Promise<void>;
+}
+
+interface LevelsRequest {
+  /** The data directory, for levels that do not fit into memory. */
+  directory: string;
+  mode: JoinMode;
+  pool: Pick<ComputePool, 'run'>;
 }
 
 /**
@@ -75,11 +87,13 @@ interface SortedLevels {
  * @throws InputError if the file lacks a column or has too many rows; DiskFullError
  */
 export async function sortedLevels(
-  directory: string,
+  { directory, mode, pool }: LevelsRequest,
   source: RowSource,
   faults: FaultLog,
 ): Promise<SortedLevels> {
-  const sorter = new LevelSorter(directory);
+  const sorter = new LevelSorter(directory, (rows) =>
+    pool.run('sortLevels', rows, [rows.buffer as ArrayBuffer]),
+  );
   const reader = new LevelReader(faults);
   let rows = 0;
   try {
@@ -89,7 +103,8 @@ export async function sortedLevels(
         rows++;
         faults.line = line;
         const level = reader.read(row);
-        if (level !== null && faults.count === 0) await sorter.add(level);
+        const full = level !== null && faults.count === 0 ? sorter.add(level) : null;
+        if (full !== null) await full;
         if (faults.count >= MAX_FAULTS) break;
       }
       if (faults.count >= MAX_FAULTS) break;
@@ -102,40 +117,173 @@ export async function sortedLevels(
     }
     throw error;
   }
+  const { tokens, markets } = reader;
+  let packer = new LevelPacker(pool, mode);
   return {
     rows,
     get earlierLevels() {
-      return reader.earlierLevels;
+      return packer.earlierLevels;
     },
     get warnings() {
-      return reader.warnings.all;
+      return packer.warnings.all;
     },
-    chunks: (ofBooks) => chunksOf(faults.count > 0 ? null : sorter, reader, ofBooks),
+    async *chunks(ofBooks) {
+      if (faults.count > 0) return;
+      packer = new LevelPacker(pool, mode);
+      for await (const levels of wholeSnapshots(sorter.sorted())) {
+        yield await packer.chunk(levelRows(levels, tokens, markets));
+      }
+      await packer.finish(ofBooks);
+    },
     close: () => sorter.close(),
   };
+}
+
+/** Makes chunks of sorted rows, and collects what the pool finds about them. */
+class LevelPacker {
+  earlierLevels = 0;
+  readonly warnings = new WarningTally();
+  /** In the order of the chunks; null: the chunk failed. */
+  private readonly findings: Promise<LevelFindings | null>[] = [];
+
+  constructor(
+    private readonly pool: Pick<ComputePool, 'run'>,
+    private readonly mode: JoinMode,
+  ) {}
+
+  async chunk(input: LevelRows): Promise<Chunk> {
+    const { pool, mode, findings } = this;
+    const heads = mode === 'merge' ? await pool.run('headsOfLevels', input) : undefined;
+    return {
+      kind: 'selfBinned',
+      firstLine: 1,
+      heads,
+      async bin(basePrices) {
+        const { buffer } = input.rows as Float64Array<ArrayBuffer>;
+        const packed = pool.run('packLevels', { ...input, mode, basePrices }, [buffer]);
+        findings.push(
+          packed.then(
+            ({ chunk: _, ...found }) => found,
+            () => null,
+          ),
+        );
+        return (await packed).chunk;
+      },
+    };
+  }
+
+  /** Waits for the chunks. A recorder that stops within a book leaves one without a price; if all are, the columns are wrong. */
+  async finish(faults: FaultLog): Promise<void> {
+    const unpriced: number[] = [];
+    let hasPriced = false;
+    for (const found of await Promise.all(this.findings)) {
+      if (found === null) return;
+      this.earlierLevels += found.earlierLevels;
+      this.warnings.join(found.warnings);
+      unpriced.push(...found.unpriced);
+      hasPriced ||= found.hasPriced || found.isFaulty;
+    }
+    if (hasPriced || faults.count > 0) return;
+    const { field, message } = NO_PRICE_FAULT;
+    for (faults.line of unpriced.slice(0, MAX_FAULTS)) faults.add(field, message);
+  }
+}
+
+/** The rows with the tokens and markets that they name. */
+function levelRows(
+  rows: Float64Array,
+  tokens: readonly RunKey[],
+  markets: readonly KeyedMarket[],
+): LevelRows {
+  const named = { tokens: new Map<number, RunKey>(), markets: new Map<number, KeyedMarket>() };
+  let last = -1;
+  for (let at = 0; at < rows.length; at += LEVEL_WIDTH) {
+    const market = rows[at + LEVEL.market];
+    if (market === last) continue;
+    last = market;
+    named.markets.set(market, markets[market]);
+    // A market belongs to one token.
+    const token = rows[at + LEVEL.token];
+    named.tokens.set(token, tokens[token]);
+  }
+  return { rows, ...named };
+}
+
+/** Sorted rows in other pieces: each ends at the end of a snapshot. @throws InputError if one has too many levels */
+async function* wholeSnapshots(pieces: AsyncIterable<Float64Array>): AsyncGenerator<Float64Array> {
+  const most = MAX_LEVELS_PER_SNAPSHOT * LEVEL_WIDTH;
+  /** Rows of one snapshot. */
+  let held: Float64Array[] = [];
+  let length = 0;
+  for await (const piece of pieces) {
+    const first = held.at(0);
+    const end = first === undefined ? 0 : endOfSnapshot(piece, first);
+    if (length + end > most) {
+      const line = piece[most - length + LEVEL.line];
+      throw new InputError(
+        `line ${line}: a snapshot has at most ${MAX_LEVELS_PER_SNAPSHOT} levels`,
+      );
+    }
+    const cut = end === piece.length ? end : startOfLast(piece);
+    if (cut > 0) held.push(piece.subarray(0, cut));
+    length += cut;
+    if (cut === piece.length) continue;
+    if (length > 0) yield joined(held, length);
+    held = [piece.subarray(cut)];
+    length = piece.length - cut;
+  }
+  if (length > 0) yield joined(held, length);
+}
+
+const isSameSnapshot = (a: Float64Array, atA: number, b: Float64Array, atB: number): boolean =>
+  a[atA + LEVEL.t] === b[atB + LEVEL.t] && a[atA + LEVEL.token] === b[atB + LEVEL.token];
+
+/** The offset at which rows no longer belong to the snapshot of other rows. */
+function endOfSnapshot(rows: Float64Array, others: Float64Array): number {
+  let at = 0;
+  while (at < rows.length && isSameSnapshot(rows, at, others, 0)) at += LEVEL_WIDTH;
+  return at;
+}
+
+/** The offset of the first row of the last snapshot. */
+function startOfLast(rows: Float64Array): number {
+  const last = rows.length - LEVEL_WIDTH;
+  let at = last;
+  while (at > 0 && isSameSnapshot(rows, at - LEVEL_WIDTH, rows, last)) at -= LEVEL_WIDTH;
+  return at;
+}
+
+function joined(parts: readonly Float64Array[], length: number): Float64Array {
+  const all = new Float64Array(length);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** Checks rows, and numbers their tokens and markets in order of first arrival. */
 class LevelReader {
   readonly tokens: RunKey[] = [];
   readonly markets: KeyedMarket[] = [];
-  /** Levels of a market that a later moment within their second replaced. */
-  earlierLevels = 0;
-  warnings = new WarningTally();
   private readonly tokenIds = new Map<string, number>();
   private readonly marketIds = new Map<string, number>();
   private readonly venues = new VenueTypes();
   private readonly parser: MarketParser;
-  /** The last row's texts and the token that they name. */
-  private last: { chain: unknown; address: unknown; tier: unknown; token: number } | null = null;
+  private readonly level = new Float64Array(LEVEL_WIDTH);
+  /** The last row that named a token, and the token. */
+  private lastToken: { row: Fields; token: number } | null = null;
+  /** The last row that named a market without a fault, and the market. */
+  private lastMarket: { row: Fields; token: number; market: number } | null = null;
 
   constructor(private readonly faults: FaultLog) {
     this.parser = new MarketParser(faults);
   }
 
-  /** A row's level, or null and its faults. */
-  read(row: unknown): Level | null {
-    const { faults } = this;
+  /** A row as numbers, until the next one is read; or null and its faults. */
+  read(row: unknown): Float64Array | null {
+    const { faults, level } = this;
     if (!isFields(row)) {
       faults.add('json', 'must be an object');
       return null;
@@ -145,14 +293,17 @@ class LevelReader {
     const market = this.market(token, row);
     const side = SIDES.findIndex((name) => name === row.side);
     if (side < 0) faults.add('side', 'must be bid or ask');
-    const price = this.number(row, 'price', POSITIVE);
-    const size = this.number(row, 'size', NOT_NEGATIVE);
-    const quoteUsd = isNone(row.quote_usd) ? 1 : this.number(row, 'quote_usd', POSITIVE);
-    if (faults.count > before) return null;
-    const priceUsd = isNone(row.price_usd) ? NaN : (row.price_usd as number);
-    const fraction = (row[FRACTION] as number | undefined) ?? 0;
-    const t = row.t as number;
-    return { token, t, market, fraction, side, price, line: faults.line, size, quoteUsd, priceUsd };
+    level[LEVEL.token] = token;
+    level[LEVEL.t] = row.t as number;
+    level[LEVEL.market] = market;
+    level[LEVEL.fraction] = (row[FRACTION] as number | undefined) ?? 0;
+    level[LEVEL.side] = side;
+    level[LEVEL.price] = this.number(row, 'price', POSITIVE);
+    level[LEVEL.line] = faults.line;
+    level[LEVEL.size] = this.number(row, 'size', NOT_NEGATIVE);
+    level[LEVEL.quoteUsd] = isNone(row.quote_usd) ? 1 : this.number(row, 'quote_usd', POSITIVE);
+    level[LEVEL.priceUsd] = isNone(row.price_usd) ? NaN : (row.price_usd as number);
+    return faults.count > before ? null : level;
   }
 
   private number(row: Fields, name: string, rule: typeof POSITIVE): number {
@@ -163,18 +314,18 @@ class LevelReader {
   }
 
   private token(row: Fields): number {
-    const { chain, address, tier, t } = row;
-    const { last } = this;
+    const { t, price_usd: price } = row;
+    const { lastToken } = this;
     const isPlain =
-      isNone(row.price_usd) &&
+      (isNone(price) || isPrice(price)) &&
       typeof t === 'number' &&
       Number.isInteger(t) &&
       t >= 1 &&
       t <= MAX_T_S;
-    if (last?.chain === chain && last?.address === address && last?.tier === tier && isPlain) {
-      return last!.token;
+    if (lastToken !== null && isPlain && isSame(row, lastToken.row, TOKEN_FIELDS)) {
+      return lastToken.token;
     }
-    const given = isNone(row.price_usd) ? { ...row, price_usd: ANY_PRICE_USD } : row;
+    const given = isNone(price) ? { ...row, price_usd: ANY_PRICE_USD } : row;
     const head = readHead(given, this.faults);
     if (head === null) return -1;
     const name = `${head.chain} ${head.address} ${head.tier}`;
@@ -183,13 +334,17 @@ class LevelReader {
       token = this.tokens.push({ chain: head.chain, address: head.address, tier: head.tier }) - 1;
       this.tokenIds.set(name, token);
     }
-    this.last = { chain, address, tier, token };
+    this.lastToken = { row, token };
     return token;
   }
 
   private market(token: number, row: Fields): number {
+    const { faults, parser, lastMarket } = this;
+    if (lastMarket?.token === token && isSame(row, lastMarket.row, MARKET_FIELDS)) {
+      return lastMarket.market;
+    }
+    const before = faults.count;
     const { source, exchange_type, type, market_address: address, pair } = row;
-    const { faults, parser } = this;
     const read = parser.read({ source, exchange_type, type, address, pair }, NAMES);
     const keyed = read === null ? null : parser.withOwnBody(read, NAMES);
     if (keyed === null) return -1;
@@ -209,189 +364,18 @@ class LevelReader {
     if (known.exchangeType !== market.exchangeType) {
       faults.add('exchange_type', `must be ${known.exchangeType}, as in an earlier row`);
     }
+    if (faults.count === before) this.lastMarket = { row, token, market: id };
     return id;
   }
 }
 
+const TOKEN_FIELDS = ['address', 'chain', 'tier'] as const;
+const MARKET_FIELDS = ['market_address', 'source', 'pair', 'exchange_type', 'type'] as const;
+
+/** Whether two rows have the same values in some fields. */
+function isSame(a: Fields, b: Fields, names: readonly string[]): boolean {
+  for (const name of names) if (a[name] !== b[name]) return false;
+  return true;
+}
+
 const isNone = (value: unknown): boolean => value === undefined || value === null;
-
-/** Chunks of snapshots, each with the line of its first row. */
-async function* chunksOf(
-  sorter: LevelSorter | null,
-  reader: LevelReader,
-  faults: FaultLog,
-): AsyncGenerator<Chunk> {
-  if (sorter === null) return;
-  reader.earlierLevels = 0;
-  reader.warnings = new WarningTally();
-  let rows: object[] = [];
-  let lines: number[] = [];
-  let levels = 0;
-  const chunk = (): Chunk => ({
-    kind: 'snapshotRows',
-    firstLine: 1,
-    lines: Float64Array.from(lines),
-    rows,
-  });
-  // A recorder that stops within a book leaves one without a price; if all are, the file's columns are wrong.
-  const unpriced: number[] = [];
-  let hasPriced = false;
-  for await (const snapshot of snapshotsOf(sorter)) {
-    levels += snapshot.length;
-    const line = snapshot.reduce((first, level) => Math.min(first, level.line), Infinity);
-    const built = snapshotRow(snapshot, reader);
-    if ('row' in built) {
-      rows.push(built.row);
-      lines.push(line);
-      hasPriced = true;
-    } else if (built.fault === null) {
-      if (unpriced.length < MAX_FAULTS) unpriced.push(line);
-      reader.warnings.add('no_price', line, () => NO_PRICE);
-    } else {
-      faults.line = built.fault.line;
-      faults.add(built.fault.field, built.fault.message);
-      if (faults.count >= MAX_FAULTS) return;
-    }
-    if (levels < CHUNK_LEVELS) continue;
-    if (rows.length > 0) yield chunk();
-    [rows, lines, levels] = [[], [], 0];
-  }
-  if (rows.length > 0) yield chunk();
-  if (hasPriced || faults.count > 0) return;
-  for (faults.line of unpriced) faults.add('price_usd', NO_PRICE);
-}
-
-/** The levels of each snapshot, in order. @throws InputError if one has too many */
-async function* snapshotsOf(sorter: LevelSorter): AsyncGenerator<Level[]> {
-  let levels: Level[] = [];
-  for await (const level of sorter.sorted()) {
-    const first = levels.at(0);
-    if (first !== undefined && (first.t !== level.t || first.token !== level.token)) {
-      yield levels;
-      levels = [];
-    }
-    if (levels.length >= MAX_LEVELS_PER_SNAPSHOT) {
-      throw new InputError(
-        `line ${level.line}: a snapshot has at most ${MAX_LEVELS_PER_SNAPSHOT} levels`,
-      );
-    }
-    levels.push(level);
-  }
-  if (levels.length > 0) yield levels;
-}
-
-/** A market's book: prices in USD, best first. */
-interface Book {
-  market: Market;
-  key: string;
-  quoteUsd: number;
-  bids: [priceUsd: number, size: number][];
-  asks: [priceUsd: number, size: number][];
-  /** Best prices as quoted; NaN if the side is empty. */
-  bestBid: number;
-  bestAsk: number;
-}
-
-/** A row of `snapshots`, or the fault because of which there is none; null: it has no price. */
-function snapshotRow(
-  levels: readonly Level[],
-  reader: LevelReader,
-): { row: object } | { fault: Fault | null } {
-  const [{ token, t }] = levels;
-  const { tokens, markets } = reader;
-  const books: Book[] = [];
-  let givenUsd = NaN;
-  const present = byMarket(levels);
-  reader.earlierLevels += present.reduce((left, own) => left - own.length, levels.length);
-  for (const own of present) {
-    for (const { priceUsd, line } of own) {
-      if (Number.isNaN(givenUsd)) givenUsd = priceUsd;
-      if (!Number.isNaN(priceUsd) && priceUsd !== givenUsd) {
-        return faultOf(line, 'price_usd', `must be ${givenUsd} on all rows of this snapshot`);
-      }
-    }
-    const { quoteUsd } = own[0];
-    const other = own.find((level) => level.quoteUsd !== quoteUsd);
-    if (other !== undefined) {
-      return faultOf(other.line, 'quote_usd', `must be ${quoteUsd} on all rows of this book`);
-    }
-    books.push(bookOf(own, markets[own[0].market], reader.warnings));
-  }
-  const priceUsd = Number.isNaN(givenUsd) ? midOfDeepest(books) : givenUsd;
-  if (Number.isNaN(priceUsd)) return { fault: null };
-  return {
-    row: {
-      ...tokens[token],
-      t,
-      price_usd: priceUsd,
-      markets: books.map(({ market, bids, asks }) => ({
-        source: market.source,
-        exchange_type: market.exchangeType,
-        type: market.type,
-        address: market.address,
-        pair: market.pair,
-        book: { bids, asks },
-      })),
-    },
-  };
-}
-
-const faultOf = (line: number, field: string, message: string): { fault: Fault } => ({
-  fault: { line, field, message },
-});
-
-/** The levels of each market at its last moment within the second. */
-function byMarket(levels: readonly Level[]): Level[][] {
-  const all: Level[][] = [];
-  for (const level of levels) {
-    const own = all.at(-1);
-    if (own?.[0].market !== level.market) all.push([level]);
-    else if (own[0].fraction !== level.fraction) all[all.length - 1] = [level];
-    else own.push(level);
-  }
-  return all;
-}
-
-/** Of two levels with the same side and price, the later row counts; a size of 0 is not a level. */
-function bookOf(
-  levels: readonly Level[],
-  { market, key }: KeyedMarket,
-  warnings: WarningTally,
-): Book {
-  const last = levels.filter(({ side, price, size, line }, i) => {
-    const next = levels.at(i + 1);
-    if (next?.side !== side || next.price !== price) return true;
-    const replacing = `line ${next.line} has the same side and price, and size ${next.size}, not ${size}`;
-    if (next.size !== size) warnings.add('replaced_level', line, () => replacing);
-    return false;
-  });
-  const present = last.filter(({ size }) => size > 0);
-  const bids = present.filter(({ side }) => side === 0).reverse();
-  const asks = present.filter(({ side }) => side === 1);
-  const { quoteUsd } = levels[0];
-  const inUsd = ({ price, size }: Level): [number, number] => [price * quoteUsd, size];
-  return {
-    market,
-    key,
-    quoteUsd,
-    bids: bids.map(inUsd),
-    asks: asks.map(inUsd),
-    bestBid: bids.at(0)?.price ?? NaN,
-    bestAsk: asks.at(0)?.price ?? NaN,
-  };
-}
-
-/** The mid price, in USD, of the book with the most USD among those with both sides; NaN if there is none. */
-function midOfDeepest(books: readonly Book[]): number {
-  let deepest: Book | null = null;
-  let mostUsd = -1;
-  for (const book of books) {
-    if (Number.isNaN(book.bestBid + book.bestAsk)) continue;
-    let usd = 0;
-    for (const [priceUsd, size] of book.bids) usd += priceUsd * size;
-    for (const [priceUsd, size] of book.asks) usd += priceUsd * size;
-    const isDeeper = usd > mostUsd || (usd === mostUsd && book.key < (deepest?.key ?? ''));
-    if (isDeeper) [deepest, mostUsd] = [book, usd];
-  }
-  return deepest === null ? NaN : ((deepest.bestBid + deepest.bestAsk) / 2) * deepest.quoteUsd;
-}

@@ -101,6 +101,8 @@ export class RowMapper {
   private readonly token: { field: string; symbols: SymbolAddresses } | null;
   /** Columns named by --column that no row has had so far. */
   readonly unseen: Set<string>;
+  /** The times, if nothing else of a row changes: it then stays the same object. Null if more does. */
+  private readonly onlyTimes: readonly string[] | null;
 
   constructor(
     private readonly wanted: readonly WantedColumn[],
@@ -114,6 +116,10 @@ export class RowMapper {
     const field = addressField(wanted);
     this.token = symbols === null || field === null ? null : { field, symbols };
     this.unseen = new Set([...mapping.columns.values()]);
+    const { columns, constants, coerce, tokenColumn } = mapping;
+    const changesMore = columns.size > 0 || constants.size > 0 || coerce || tokenColumn !== null;
+    const times = wanted.filter(({ time }) => time !== undefined).map(({ name }) => name);
+    this.onlyTimes = changesMore ? null : times;
     if (mapping.tokenColumn !== null) this.unseen.add(mapping.tokenColumn);
   }
 
@@ -122,17 +128,29 @@ export class RowMapper {
     await this.token?.symbols.learn(batch);
     const rows: NumberedRow[] = [];
     for (const { line, row } of batch) {
-      const mapped = isFields(row) ? this.mapRow(row, line) : row;
+      const mapped = isFields(row) ? this.mapped(row, line) : row;
       if (mapped !== null) rows.push({ line, row: mapped });
     }
     return rows;
   }
 
-  private mapRow(given: Readonly<Record<string, unknown>>, line: number): object | null {
-    const { columns, constants } = this.mapping;
-    const row: Record<string, unknown> = {};
+  /** The row, or null and its faults. */
+  private mapped(given: Record<string, unknown>, line: number): object | null {
     const before = this.faults.count;
     this.faults.line = line;
+    if (this.onlyTimes === null) {
+      const row = this.mapRow(given);
+      return this.faults.count === before ? row : null;
+    }
+    // A field of the file may have this name.
+    if (given[FRACTION] !== undefined) given[FRACTION] = 0;
+    for (const name of this.onlyTimes) this.setTime(given, name, given[name]);
+    return this.faults.count === before ? given : null;
+  }
+
+  private mapRow(given: Readonly<Record<string, unknown>>): object {
+    const { columns, constants } = this.mapping;
+    const row: Record<string, unknown> = {};
     for (const name of this.unseen) if (given[name] !== undefined) this.unseen.delete(name);
     for (const column of this.wanted) {
       const { name, time } = column;
@@ -146,7 +164,7 @@ export class RowMapper {
       else row[name] = this.mapping.coerce ? coerced(column, value, this.mapping.decimal) : value;
     }
     this.setToken(row, given);
-    return this.faults.count === before ? row : null;
+    return row;
   }
 
   private setTime(row: Record<string, unknown>, name: string, value: unknown): void {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { LEVEL, sortLevels } from '../../compute/ingest/level-rows.js';
 import { LevelSorter } from '../../storage/ingest/level-sorter.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { cells, csv, lines, MINT, readJson, StoreScratch } from '../support/ingest.js';
@@ -283,8 +284,10 @@ describe('levels', () => {
 
 it('sorting is the same whether levels fit into memory or not, and leaves nothing behind', async () => {
   const directory = temporaryDirectory();
+  const names = Object.keys(LEVEL) as (keyof typeof LEVEL)[];
   const small = { token: 0, fraction: 0, quoteUsd: 1, priceUsd: NaN };
-  const levels = Array.from({ length: 5000 }, (_, i) => ({
+  type Level = Record<keyof typeof LEVEL, number>;
+  const levels = Array.from({ length: 5000 }, (_, i): Level => ({
     ...small,
     t: (i * 7919) % 13,
     market: (i * 31) % 3,
@@ -294,10 +297,19 @@ it('sorting is the same whether levels fit into memory or not, and leaves nothin
     size: i / 3,
   }));
   const sortedBy = async (runLevels: number) => {
-    const sorter = new LevelSorter(directory, runLevels);
-    for (const one of levels) await sorter.add(one);
-    const twice = [[], []] as object[][];
-    for (const found of twice) for await (const one of sorter.sorted()) found.push(one);
+    const sort = (rows: Float64Array) => Promise.resolve(sortLevels(rows));
+    const sorter = new LevelSorter(directory, sort, runLevels);
+    for (const one of levels) await sorter.add(Float64Array.from(names, (name) => one[name]));
+    const twice = [[], []] as Level[][];
+    for (const found of twice) {
+      for await (const rows of sorter.sorted()) {
+        for (let at = 0; at < rows.length; at += names.length) {
+          found.push(
+            Object.fromEntries(names.map((name) => [name, rows[at + LEVEL[name]]])) as Level,
+          );
+        }
+      }
+    }
     const left = await readdir(path.join(directory, 'staging')).catch(() => []);
     expect(left).toHaveLength(runLevels < levels.length ? 1 : 0);
     await sorter.close();
