@@ -2,7 +2,6 @@ import { defineConfig } from 'oxlint';
 
 /** Modules, and the packages that only they may import. */
 const wrappers = {
-  'bench/live/main.ts': ['ws'],
   'collect/socket.ts': ['ws'],
   'compute/{pool,outcome}.ts': ['piscina'],
   'compute/messagepack.ts': ['msgpackr'],

@@ -16,10 +16,6 @@ export interface BenchCase<T = unknown> {
   inputBytes?: number;
   /** Figures taken from a result, such as a ratio. */
   extra?: (result: T) => Extra;
-  /** Figures of one operation that do not depend on the machine; more is worse. */
-  counters?: (result: T) => Record<string, number>;
-  /** Other cases of the group to compare with, by the name of the figure that tells how many times faster this one is. */
-  against?: Record<string, string>;
 }
 
 /** Cases of any result types in one list. */
@@ -36,13 +32,6 @@ export interface CaseResult {
   samples: number;
   hash: string;
   extra: Extra;
-}
-
-/** A figure that is counted, not timed. */
-export interface Counter {
-  name: string;
-  value: number;
-  unit: string;
 }
 
 /**
@@ -63,12 +52,5 @@ export function median(values: Iterable<number>): number {
 /** The cases of a group; `close` releases what they hold. */
 export interface LoadedGroup {
   cases: BenchCase[];
-  /** Parts of the group that this build lacks or cannot load. */
-  failures?: PartFailure[];
   close: () => Promise<void>;
-}
-
-export interface PartFailure {
-  part: string;
-  reason: string;
 }

@@ -34,14 +34,13 @@ export async function measureGroup(
   for (let round = 0; round < effort.rounds; round++) {
     for (const [one, tally] of tallies) await takeTurn(one, tally, effort.turnMs);
   }
-  const results = new Map<string, CaseResult>();
+  const results: CaseResult[] = [];
   for (const [one, tally] of tallies) {
     const hash = one.digest(await one.run());
     if (hash !== tally.hash) throw new Error(`${one.name}: gave ${tally.hash}, then ${hash}`);
-    results.set(one.name, resultOf(one, tally));
+    results.push(resultOf(one, tally));
   }
-  for (const one of cases) compare(one, results);
-  return [...results.values()];
+  return results;
 }
 
 async function warmUp(one: BenchCase, warmups: number): Promise<Tally> {
@@ -98,13 +97,4 @@ function resultOf(one: BenchCase, { times, cpuMs, hash, extra }: Tally): CaseRes
     hash,
     extra: { ...rates, ...extra },
   };
-}
-
-/** How many times faster a case is than those it is compared with: by medians of the same turns. */
-function compare(one: BenchCase, results: ReadonlyMap<string, CaseResult>): void {
-  const own = results.get(one.name);
-  for (const [figure, name] of Object.entries(one.against ?? {})) {
-    const other = results.get(name);
-    if (own !== undefined && other !== undefined) own.extra[figure] = other.p50Ms / own.p50Ms;
-  }
 }

@@ -1,5 +1,5 @@
 /** Results for people (a table) and for programs (JSON). */
-import type { CaseResult, Counter, Extra } from './case.js';
+import type { CaseResult, Extra } from './case.js';
 import type { MachineFacts, Revision } from './machine.js';
 import { headingOf, SMOKE_NOTE, writeResults } from './program.js';
 
@@ -13,19 +13,17 @@ export interface Report {
   smoke: boolean;
   elapsedS: number;
   cases: readonly CaseResult[];
-  counters: readonly Counter[];
 }
 
 const COLUMNS = ['case', 'ops/s', 'p50 ms', 'p99 ms', 'cpu ms/op', 'n', 'hash', 'more'];
 const LEFT = ['case', 'hash', 'more'];
 
 const FOOTER =
-  'ms: how long the caller of one operation waits; cpu ms/op: its CPU time in this process, or the server, in ' +
-  'all threads; MB = 10^6 bytes. The clients share the cores with the server, over loopback, and with ' +
-  'whatever else runs: compare rows of one table, not times of different machines.';
+  'ms: how long the caller of one operation waits; cpu ms/op: its CPU time in all threads of this process; ' +
+  'MB = 10^6 bytes. Compare rows of one table, not times of different machines.';
 
 /** The table, its heading and its footer, as lines. */
-export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }: Report): string {
+export function tableOf({ machine, revision, smoke, cases, elapsedS }: Report): string {
   const commit =
     revision === null
       ? ''
@@ -41,9 +39,8 @@ export function tableOf({ machine, revision, smoke, cases, counters, elapsedS }:
     one.hash,
     extraText(one.extra),
   ]);
-  const counted = counters.map(({ name, value, unit }) => `${name}  ${figure(value)} ${unit}`);
   const note = smoke ? [SMOKE_NOTE] : [];
-  return [heading, '', ...aligned([COLUMNS, ...rows], LEFT), '', ...counted, '', ...note, FOOTER]
+  return [heading, '', ...aligned([COLUMNS, ...rows], LEFT), '', ...note, FOOTER]
     .concat(`${figure(elapsedS)} s in all`)
     .join('\n');
 }
@@ -72,8 +69,5 @@ export function figure(value: number): string {
 /** Writes the report as one JSON document. */
 export async function writeReport(report: Report, file: string): Promise<void> {
   const cases = Object.fromEntries(report.cases.map(({ name, ...figures }) => [name, figures]));
-  const counters = Object.fromEntries(
-    report.counters.map(({ name, ...counted }) => [name, counted]),
-  );
-  await writeResults(file, { version: REPORT_VERSION, ...report, cases, counters });
+  await writeResults(file, { version: REPORT_VERSION, ...report, cases });
 }

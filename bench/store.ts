@@ -37,21 +37,31 @@ export async function makeStore(
 }
 
 /** Makes a store of these histories, and closes it: later reads come from its file. */
-export async function storeHistories(
+export function storeHistories(
   directory: string,
   histories: Iterable<TokenHistory>,
 ): Promise<Pick<StoreContents, 'key' | 'cells' | 'blockBytes'>> {
-  const store = await openStore(directory);
-  try {
-    const contents = { key: '', cells: 0, blockBytes: 0 };
+  return fillStore(directory, async (store) => {
+    const contents = { key: await unlimitedKey(store), cells: 0, blockBytes: 0 };
     for (const history of histories) {
-      const { cells, blockBytes } = await commitToken(store, history);
+      const { cells, blockBytes } = await commitHistory(store, history);
       contents.cells += cells;
       contents.blockBytes += blockBytes;
     }
-    await store.settled();
-    contents.key = await unlimitedKey(store);
     return contents;
+  });
+}
+
+/** Opens a store, fills it, lets its background work end, and closes it. */
+export async function fillStore<T>(
+  directory: string,
+  fill: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(directory);
+  try {
+    const filled = await fill(store);
+    await store.settled();
+    return filled;
   } finally {
     await store.close();
   }
@@ -63,7 +73,8 @@ export async function unlimitedKey(store: Store): Promise<string> {
   return key;
 }
 
-async function commitToken(store: Store, history: TokenHistory) {
+/** Commits a token's history. */
+export async function commitHistory(store: Store, history: TokenHistory) {
   const { chain, address, tier } = history.run;
   const { segments, markets } = encodeRuns({ parts: [history], mode: 'replace' });
   await commitFrames(

@@ -1,79 +1,51 @@
-/** Builds another revision, with this revision's benchmarks or its own. */
+/** Builds another revision in a folder of its own. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { cp, rm, symlink } from 'node:fs/promises';
+import { rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { onEnd } from '../clean-up.js';
-import { BenchUsageError } from '../errors.js';
+import { BenchFailure, BenchUsageError } from '../errors.js';
 import { temporaryFolder } from '../folder.js';
 import { revision, type Revision } from '../machine.js';
-import { BenchFailure } from '../errors.js';
 
 /** The clone of this build: three folders above dist/bench/compare. */
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
 
-interface BuiltTree {
+export interface BuiltTree {
   revision: Revision;
-  /** The build's bench/compare/side.js. */
-  side: string;
+  /** Holds `dist`. */
+  root: string;
 }
 
 /** This build. @throws BenchFailure outside a clone */
 export function currentTree(): BuiltTree {
   const own = revision();
   if (own === null) throw new BenchFailure('this is not a clone of a git repository');
-  return { revision: own, side: sideOf(ROOT) };
+  return { revision: own, root: ROOT };
 }
 
 /**
  * Checks out a revision into a temporary folder and builds it. The folder is removed when this process ends.
- * @param ownBenchmarks whether to keep the revision's benchmarks instead of replacing them with this build's
  * @throws BenchUsageError if git knows no such revision
  * @throws BenchFailure if it does not build
  */
-export async function treeOf(rev: string, ownBenchmarks = false): Promise<BuiltTree> {
+export async function treeOf(rev: string): Promise<BuiltTree> {
   const commit = commitOf(rev);
-  const { path: directory } = temporaryFolder('fathom-compare-');
-  await extract(commit, directory);
-  if (!ownBenchmarks) {
-    // Both sides run the same benchmarks on the same simulated data: only the product differs.
-    for (const folder of ['bench', 'demo']) {
-      await rm(path.join(directory, folder), { recursive: true, force: true });
-      await cp(path.join(ROOT, folder), path.join(directory, folder), {
-        recursive: true,
-        filter: (source) => path.basename(source) !== 'results',
-      });
-    }
-  }
-  await provideModules(directory);
-  const compilers = COMPILERS.map((name) => path.join(directory, 'node_modules', name, 'bin/tsc'));
-  const compiler = compilers.find((file) => existsSync(file)) ?? compilers[0];
-  // Benchmarks may import what an older product lacks. They are built anyway, and those that cannot be loaded are
-  // reported when they are requested.
-  const { output } = await run(
-    process.execPath,
-    [compiler, '-p', 'tsconfig.build.json'],
-    directory,
-  );
-  if (!existsSync(sideOf(directory))) {
-    throw new BenchFailure(`${rev} does not build: ${output.split('\n')[0]}`);
-  }
-  if (existsSync(path.join(directory, KERNELS))) {
-    const assembler = path.join(directory, 'node_modules/assemblyscript/bin/asc.js');
-    await mustRun(process.execPath, [assembler, '--config', KERNELS], directory);
-  }
-  return { revision: { commit, dirty: false }, side: sideOf(directory) };
+  const { path: root } = temporaryFolder('fathom-compare-');
+  const archive = path.join(root, 'tree.tar');
+  await mustRun('git', ['archive', '--format=tar', `--output=${archive}`, commit], ROOT);
+  await mustRun('tar', ['-xf', archive, '-C', root], ROOT);
+  await rm(archive);
+  await provideModules(root);
+  const compiler = path.join(root, 'node_modules/@typescript/native/bin/tsc');
+  await mustRun(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck'], root);
+  const assembler = path.join(root, 'node_modules/assemblyscript/bin/asc.js');
+  const kernels = 'compute/assembly/asconfig.json';
+  await mustRun(process.execPath, [assembler, '--config', kernels], root);
+  return { revision: { commit, dirty: false }, root };
 }
-
-/** The compiler of this revision, and that of older ones. */
-const COMPILERS = ['@typescript/native', 'typescript'];
-
-/** Configuration of the part that is compiled to WebAssembly; older revisions have none. */
-const KERNELS = 'compute/assembly/asconfig.json';
-
-const sideOf = (directory: string): string => path.join(directory, 'dist/bench/compare/side.js');
 
 function commitOf(rev: string): string {
   try {
@@ -88,34 +60,22 @@ function commitOf(rev: string): string {
   }
 }
 
-async function extract(commit: string, directory: string): Promise<void> {
-  const archive = path.join(directory, 'tree.tar');
-  await mustRun('git', ['archive', '--format=tar', `--output=${archive}`, commit], ROOT);
-  await mustRun('tar', ['-xf', archive, '-C', directory], ROOT);
-  await rm(archive);
-}
-
 /** Links this clone's packages if the revision needs the same ones; otherwise installs the revision's. */
-async function provideModules(directory: string): Promise<void> {
-  const lock = (root: string): string => readFileSync(path.join(root, 'package-lock.json'), 'utf8');
-  if (lock(directory) === lock(ROOT)) {
-    await symlink(path.join(ROOT, 'node_modules'), path.join(directory, 'node_modules'), 'dir');
+async function provideModules(root: string): Promise<void> {
+  const lock = (of: string): string => readFileSync(path.join(of, 'package-lock.json'), 'utf8');
+  if (lock(root) === lock(ROOT) && existsSync(path.join(ROOT, 'node_modules'))) {
+    await symlink(path.join(ROOT, 'node_modules'), path.join(root, 'node_modules'), 'dir');
     return;
   }
-  await mustRun('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], directory);
+  await mustRun('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], root);
 }
 
-async function mustRun(program: string, words: readonly string[], cwd: string): Promise<void> {
-  const { status, output } = await run(program, words, cwd);
-  if (status !== 0) throw new BenchFailure(`${program} ${words[0]} failed: ${output.trim()}`);
-}
-
-/** Runs a program, which is killed if this process ends. @returns its status and its output, stderr last */
-async function run(
+/** Runs a program to its end; it is killed if this process ends. @throws BenchFailure if it fails, with its output */
+export async function mustRun(
   program: string,
   words: readonly string[],
   cwd: string,
-): Promise<{ status: number | null; output: string }> {
+): Promise<void> {
   const child = spawn(program, words, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const forget = onEnd(() => void child.kill());
   try {
@@ -126,7 +86,9 @@ async function run(
       text(child.stdout),
       text(child.stderr),
     ]);
-    return { status, output: printed.join('') };
+    if (status === 0) return;
+    const said = printed.join('').trim();
+    throw new BenchFailure(`${path.basename(program)} ${words[0]} in ${cwd} failed: ${said}`);
   } finally {
     forget();
   }

@@ -3,18 +3,14 @@ import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
 import { BASE58_DIGITS } from '../../compute/market.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
-import type { LiveToken } from '../../server/tokens/token-table.js';
-import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { BENCH_SEED, benchAddress, START_S } from './pages.js';
 
 export const FLOW_TOKENS = 1_000;
 export const FLOW_ORDERS = 200_000;
-/** The time at which orders are ranked. */
-export const FLOW_NOW_S = START_S;
 
 /** Bins on each side of the price. */
 const REACH = 120;
-const PRICE_USD = 2;
+export const PRICE_USD = 2;
 const MEDIAN_CENTS = 75_000;
 const MEDIAN_ORDER_USD = 900;
 const SIGMA = 1.3;
@@ -55,33 +51,15 @@ export function benchOrders(token: number): DcaOrder[] {
       remainingUsd,
       cycleUsd: remainingUsd / (1 + Math.floor(unit(draw(4)) * 50)),
       cycleFrequencyS: FREQUENCIES_S[every],
-      nextCycleAtS: FLOW_NOW_S - 3_600 + Math.floor(unit(draw(5)) * 7_200),
+      nextCycleAtS: START_S - 3_600 + Math.floor(unit(draw(5)) * 7_200),
       minUsd: open ? null : PRICE_USD * (0.8 + 0.3 * unit(draw(6))),
       maxUsd: open ? null : PRICE_USD * (0.9 + 0.3 * unit(draw(7))),
     };
   });
 }
 
-/** A token with a ladder, as the market in memory has it. */
-export function benchState(token: number): LiveToken {
-  const spot = benchLadder(token);
-  return {
-    details: { tokenId: token + 1, ...bareTokenRow('mainchain', benchAddress(token)) },
-    newest: {
-      ref: { segmentId: token, row: 0, t: FLOW_NOW_S, tier: 'raw' },
-      priceUsd: PRICE_USD,
-      ladder: spot,
-      within2Pct: { support: 0, resistance: 0 },
-      spot,
-      pools: spot,
-      supportLiquidityUsd: 0,
-    },
-    standing: { status: 'pending', message: '', asset: null },
-    revision: token,
-  };
-}
-
-function benchLadder(token: number): BinSums {
+/** Support and resistance of a token around PRICE_USD; every token has the same bins. */
+export function benchLadder(token: number): BinSums {
   const key = keyOf(hash(BENCH_SEED, token), 'flow ladder');
   const cents = (bin: number) =>
     Math.round(MEDIAN_CENTS * Math.exp(SIGMA * normal(hash(key, bin))));

@@ -1,7 +1,7 @@
 /** The growth bench's results for people. */
 import { aligned, figure } from '../report.js';
 import type { DayResult } from './day.js';
-import type { GrowthStore } from './growth-store.js';
+import type { GrowthStore } from '../data/growth-store.js';
 import type { ServeResult } from './serve.js';
 
 export interface GrowthRow {

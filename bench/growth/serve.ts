@@ -2,7 +2,7 @@
 import { median, percentile } from '../case.js';
 import { getOnce, type Target } from '../http/client.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
-import { asOfS, pagePath, type GrowthStore } from './growth-store.js';
+import { asOfS, pagePath, type GrowthStore } from '../data/growth-store.js';
 
 interface ServeEffort {
   starts: number;

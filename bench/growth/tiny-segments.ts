@@ -19,7 +19,7 @@ import type { SqlValue } from '../../storage/duckdb/statements.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { benchAddress, EVERY_S, type PageShape, START_S, tokenHistory } from '../data/pages.js';
 import { commitFrames } from '../store.js';
-import { type GrowthStore, makeGrowthStore, type StoreShape } from './growth-store.js';
+import { type GrowthStore, makeGrowthStore, type StoreShape } from '../data/growth-store.js';
 
 /** Cells of a tiny snapshot. */
 const TINY: PageShape = { name: 'tiny', snapshots: 1, markets: 2, cells: 8 };

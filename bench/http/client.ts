@@ -1,11 +1,8 @@
 /** HTTP clients that send requests in sequence over persistent connections. */
 import http from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Time for a complete reply. */
-const REQUEST_DEADLINE_MS = 20_000;
-const BUSY = 503;
-const BUSY_WAIT_MS = 1_000;
+const REQUEST_DEADLINE_MS = 120_000;
 
 /** A series of GETs: the path of request number `n`, and the common headers. */
 export interface Target {
@@ -16,8 +13,6 @@ export interface Target {
   headersOf?: (n: number) => Record<string, string>;
   /** The status that every reply must have. */
   status: number;
-  /** Whether to retry a 503 after a second, as clients do. */
-  retriesBusy?: boolean;
 }
 
 interface Reply {
@@ -33,11 +28,15 @@ export interface LoadResult {
   bytes: number;
 }
 
-/** How many replay pages a server has answered from fragments, by its own count. */
-export async function pagesFromFragments(url: string): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^fathom_pages_total\{source="fragments"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+/** One of a server's metrics by its name, with its labels; 0 if it has none of that name yet. */
+export async function metricOf(url: string, name: string): Promise<number> {
+  const line = `\n${await (await fetch(`${url}/metrics`)).text()}`.split(`\n${name} `)[1] ?? '0';
+  return Number.parseFloat(line);
 }
+
+/** How many replay pages a server has answered from fragments, by its own count. */
+export const pagesFromFragments = (url: string): Promise<number> =>
+  metricOf(url, 'fathom_pages_total{source="fragments"}');
 
 /**
  * Runs `clients` clients for `forMs`; each sends its next request as soon as its reply is complete.
@@ -58,7 +57,7 @@ export async function load(
   const client = async (): Promise<void> => {
     while (requests === Infinity || next < requests) {
       const before = performance.now();
-      const { body } = await getWithRetries(agent, target, next++);
+      const { body } = await get(agent, target, next++);
       times.push(performance.now() - before);
       bytes += body.length;
       if (requests === Infinity && performance.now() - began >= forMs) break;
@@ -79,19 +78,6 @@ export async function getOnce(target: Target, n: number): Promise<Reply> {
   return get(agent, target, n);
 }
 
-async function getWithRetries(agent: http.Agent, target: Target, n: number): Promise<Reply> {
-  for (;;) {
-    try {
-      return await get(agent, target, n);
-    } catch (error) {
-      if (target.retriesBusy !== true || !(error instanceof BusyError)) throw error;
-      await sleep(BUSY_WAIT_MS);
-    }
-  }
-}
-
-class BusyError extends Error {}
-
 function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const { status } = target;
@@ -104,8 +90,7 @@ function get(agent: http.Agent, target: Target, n: number): Promise<Reply> {
       response.on('end', () => {
         if (response.statusCode !== status) {
           const text = Buffer.concat(chunks).toString('utf8', 0, 200);
-          const Fault = response.statusCode === BUSY ? BusyError : Error;
-          reject(new Fault(`expected ${status}, got ${response.statusCode}: ${text}`));
+          reject(new Error(`expected ${status}, got ${response.statusCode}: ${text}`));
           return;
         }
         const encoding = response.headers['content-encoding'] ?? 'identity';

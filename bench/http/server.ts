@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { onEnd } from '../clean-up.js';
-import type { LoopDelay } from '../load/loop-probe.js';
+import type { LoopDelay } from './loop-probe.js';
 import { endProcess, processCpuMs, residentMegabytes } from '../processes.js';
 
 /** Time limit for beginning to listen. */
@@ -45,7 +45,7 @@ export async function startBenchServer(
   const main = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
   const flags = ['--data', directory, '--host', '127.0.0.1', '--port', '0', '--as-of', `${asOfS}`];
   flags.push('--stale-after', '365d');
-  const probe = fileURLToPath(new URL('../load/loop-probe.js', import.meta.url));
+  const probe = fileURLToPath(new URL('./loop-probe.js', import.meta.url));
   if (smoke) flags.push('--threads', '1');
   const imports = probeLoop ? ['--import', pathToFileURL(probe).href] : [];
   const child = spawn(process.execPath, [...imports, main, 'serve', ...flags, ...more], {

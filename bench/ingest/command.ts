@@ -5,8 +5,8 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { databaseBytes, openStore } from '../store.js';
-import { contentsOf, type Input } from './inputs.js';
+import { databaseBytes } from '../store.js';
+import type { Input } from './inputs.js';
 
 export interface IngestRun {
   /** From the start of the process to its end. */
@@ -16,6 +16,8 @@ export interface IngestRun {
   /** CPU time of all threads, including the start of the process. */
   cpuS: number;
   peakMegabytes: number;
+  /** As the command reported them. */
+  cells: number;
   inputBytes: number;
   storedBytes: number;
 }
@@ -32,17 +34,18 @@ interface CommandReport {
 const COMMAND = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
 const USAGE_MODULE = new URL('./usage.js', import.meta.url).href;
 
-/** @throws Error if the command fails, or the store does not have what was generated */
+/** @throws Error if the command fails, or has not read what was generated */
 export async function runIngest(input: Input): Promise<IngestRun> {
   const directory = path.join(path.dirname(input.file), 'data');
   try {
     const began = performance.now();
     const { report, usage } = await command(input, directory);
     const wallS = (performance.now() - began) / 1000;
-    await checkContents(input, report, directory);
+    checkReport(input, report);
     const inputBytes = (await stat(input.file)).size;
     const storedBytes = await databaseBytes(directory);
-    return { wallS, ownS: report.files[0].seconds, ...usage, inputBytes, storedBytes };
+    const [{ seconds: ownS, cells }] = report.files;
+    return { wallS, ownS, cells, ...usage, inputBytes, storedBytes };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -65,17 +68,10 @@ export async function command(input: Pick<Input, 'name' | 'dataset' | 'file'>, d
   return { report: JSON.parse(report) as CommandReport, usage: JSON.parse(usage) as Usage };
 }
 
-async function checkContents(
-  input: Input,
-  { files: [reported] }: CommandReport,
-  directory: string,
-): Promise<void> {
-  const store = await openStore(directory);
-  const found = await contentsOf(store, input).finally(() => store.close());
-  const { tokens, items } = input.expected;
-  const isRight = found.tokens === tokens && found.items === items && reported.rows === input.rows;
-  if (isRight && reported.cells === input.cells) return;
+function checkReport(input: Input, { files: [read] }: CommandReport): void {
+  const { name, rows, cells } = input;
+  if (read.rows === rows && (cells === null || read.cells === cells)) return;
   throw new Error(
-    `${input.name}: ${input.rows} rows, ${tokens} tokens, ${items} entries were generated; the command read ${reported.rows} rows, the store holds ${found.tokens} tokens, ${found.items} entries`,
+    `${name}: ${rows} rows with ${cells} cells were generated, ${read.rows} with ${read.cells} were read`,
   );
 }

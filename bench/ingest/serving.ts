@@ -1,10 +1,10 @@
 /** Ingests files into a running server, and measures how long each blocks its event loop. */
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asOfS } from '../cases/http.js';
-import { PAGE_A } from '../data/pages.js';
+import { DAY_S } from '../../compute/time.js';
+import { START_S } from '../data/pages.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
-import type { LoopDelay } from '../load/loop-probe.js';
+import type { LoopDelay } from '../http/loop-probe.js';
 import { aligned, figure } from '../report.js';
 import { openStore } from '../store.js';
 import { command } from './command.js';
@@ -38,7 +38,10 @@ export async function ingestServing(
   onStep: (name: string) => void,
 ): Promise<ServedIngest[]> {
   await (await openStore(folder.data)).close();
-  const server = await startBenchServer(folder.data, asOfS(PAGE_A), { probeLoop: true, smoke });
+  const server = await startBenchServer(folder.data, START_S + 30 * DAY_S, {
+    probeLoop: true,
+    smoke,
+  });
   try {
     const results: ServedIngest[] = [];
     for (const name of names) {
@@ -47,12 +50,13 @@ export async function ingestServing(
       onStep(`${name}: into the server`);
       server.resetLoopDelay();
       const began = performance.now();
-      await command(input, folder.data);
+      const { report } = await command(input, folder.data);
       const ended = performance.now();
       const settledS = (await quiet(server, ended, smoke ? SMOKE_QUIET_MS : QUIET_MS)) / 1000;
       const commandS = (ended - began) / 1000;
       const loop = await server.loopDelay();
-      results.push({ name, rows: input.rows, cells: input.cells, commandS, settledS, loop });
+      const [{ rows, cells: read }] = report.files;
+      results.push({ name, rows, cells: read, commandS, settledS, loop });
       await rm(input.file);
     }
     return results;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchUsageError } from '../errors.js';
-import type { LiveClient } from './client.js';
+import type { Subscriber } from './subscriber.js';
 
 /** Connections opened at the same time. */
 const OPENING = 200;
@@ -36,10 +36,10 @@ export function checkOpenFiles(connections: number): void {
  * @returns milliseconds
  * @throws Error if one is refused for CONNECT_LIMIT_MS
  */
-export async function connectAll(clients: readonly LiveClient[]): Promise<number> {
+export async function connectAll(clients: readonly Subscriber[]): Promise<number> {
   const beganMs = performance.now();
   let next = 0;
-  const connect = async (client: LiveClient): Promise<void> => {
+  const connect = async (client: Subscriber): Promise<void> => {
     try {
       await client.connect();
     } catch (error) {

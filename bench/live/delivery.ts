@@ -3,10 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../case.js';
 import type { BenchServer } from '../http/server.js';
 import { figure } from '../report.js';
-import type { LiveClient } from './client.js';
 import { CONNECT_LIMIT_MS, connectAll } from './connecting.js';
 import type { LiveMarket } from './market.js';
-import type { HeardMs } from './times.js';
+import type { Subscriber } from './subscriber.js';
 
 export const SNAPSHOTS_PER_SECOND = 100;
 /** A server that has just started is still compiling its code. */
@@ -14,12 +13,6 @@ const WARM_UP_S = 3;
 /** How long the messages of the last commits may take to arrive, also on a busy machine; later ones count as lost. */
 const LAST_HEARD_MS = 20_000;
 const LOOK_EVERY_MS = 50;
-
-/** A client that follows a token, and when it received each snapshot. */
-interface Reader {
-  readonly address: string;
-  readonly heardMs: HeardMs;
-}
 
 interface Pace {
   /** Per second; they share the snapshots of a second. */
@@ -40,7 +33,7 @@ interface Delivered {
 export async function measureDelivery(
   market: LiveMarket,
   server: BenchServer,
-  readers: readonly Reader[],
+  readers: readonly Subscriber[],
   { files, seconds, smoke }: Pace,
 ): Promise<string[][]> {
   if (!smoke) await deliver(market, readers, files, WARM_UP_S);
@@ -63,7 +56,7 @@ export async function measureDelivery(
 /** Ingests at a steady rate, whether or not the server keeps up, unless a file takes longer than its turn. */
 async function deliver(
   market: LiveMarket,
-  readers: readonly Reader[],
+  readers: readonly Subscriber[],
   files: number,
   lastsS: number,
 ): Promise<Delivered> {
@@ -77,7 +70,7 @@ async function deliver(
       const nth = i * perFile + k;
       return { token: nth % tokenCount, t: fromS + Math.floor(nth / tokenCount) };
     });
-    await market.ingestSnapshots(snapshots);
+    await market.collector.snapshots(snapshots);
     for (const { token, t } of snapshots) {
       acknowledgedMs.set(`${market.addressOf(token)} ${t}`, performance.now());
     }
@@ -86,7 +79,7 @@ async function deliver(
   const rounds = (lastsS * SNAPSHOTS_PER_SECOND) / tokenCount;
   market.nextS += rounds;
   const lastMs = performance.now() + LAST_HEARD_MS;
-  const lacks = ({ heardMs }: Reader): boolean => {
+  const lacks = ({ heardMs }: Subscriber): boolean => {
     for (let t = fromS; t < fromS + rounds; t++) if (!heardMs.has(t)) return true;
     return false;
   };
@@ -107,7 +100,7 @@ async function deliver(
 /** Cuts all connections, commits, and reconnects all by their cursors. @returns milliseconds until all are up to date */
 export async function reconnectAll(
   market: LiveMarket,
-  clients: readonly LiveClient[],
+  clients: readonly Subscriber[],
 ): Promise<number> {
   for (const one of clients) one.close();
   const t = await market.ingestRound();

@@ -4,10 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
-import type { LiveClient } from './client.js';
-import { type HeardMs, noteTimes } from './times.js';
-import { VIEW } from './view.js';
 
+/** When a client received each snapshot, by the snapshot's time. */
+type HeardMs = Map<number, number>;
+
+/** Bins within 5% of the price, all markets as one. */
+const VIEW = { group: 'all', min_pct: -5, max_pct: 5 };
 const HEAD_END = '\r\n\r\n';
 const FIN_TEXT = 0x81;
 const PING = 0x89;
@@ -19,25 +21,22 @@ const LENGTH_16 = 126;
 const LENGTH_64 = 127;
 const SNAPSHOTS = '{"type":"snapshots"';
 const SUBSCRIBED = '{"type":"subscribed"';
-const HEARTBEAT = '{"type":"heartbeat"';
 
-export class Subscriber implements LiveClient {
+export class Subscriber {
   readonly heardMs: HeardMs = new Map();
-  heartbeats = 0;
   private socket: net.Socket | null = null;
   private received: Buffer = Buffer.alloc(0);
   /** The last frame with data; its cursor continues the subscription. */
   private lastFrame: Buffer | null = null;
   private closeCode: number | null = null;
 
-  /** @param isIdle whether it only connects, and subscribes to nothing */
   constructor(
     private readonly port: number,
     private readonly key: string,
     readonly address: string,
-    private readonly isIdle = false,
   ) {}
 
+  /** Connects and subscribes; when reconnecting, with the cursor of the last message. @throws Error */
   connect(): Promise<void> {
     const { cursor } = JSON.parse(this.lastFrame?.toString() ?? '{}') as { cursor?: string };
     this.received = Buffer.alloc(0);
@@ -60,10 +59,6 @@ export class Subscriber implements LiveClient {
           }
           this.received = this.received.subarray(end + HEAD_END.length);
           isOpen = true;
-          if (this.isIdle) {
-            resolve();
-            return;
-          }
           const subscription = {
             op: 'subscribe',
             id: 'a',
@@ -77,6 +72,7 @@ export class Subscriber implements LiveClient {
     });
   }
 
+  /** Stops reading. */
   stall(): void {
     this.socket?.pause();
   }
@@ -105,7 +101,6 @@ export class Subscriber implements LiveClient {
       if (kind !== FIN_TEXT) continue;
       this.lastFrame = payload;
       const type = payload.toString('latin1', 0, SUBSCRIBED.length);
-      if (type.startsWith(HEARTBEAT)) this.heartbeats++;
       if (type === SUBSCRIBED) onSubscribed();
       if (type.startsWith(SNAPSHOTS)) noteTimes(payload, atMs, this.heardMs);
     }
@@ -136,4 +131,15 @@ function clientFrame(kind: number, text: string): Buffer {
   head[1] = MASKED | (isShort ? payload.length : LENGTH_16);
   if (!isShort) head.writeUInt16BE(payload.length, 2);
   return Buffer.concat([head, payload]);
+}
+
+/** Records each time `"t":N` of a JSON text that has no other field `t`. */
+function noteTimes(json: Buffer, atMs: number, heardMs: HeardMs): void {
+  const name = '"t":';
+  for (let at = json.indexOf(name); at >= 0; at = json.indexOf(name, at + 1)) {
+    heardMs.set(
+      Number.parseInt(json.toString('latin1', at + name.length, at + name.length + 12)),
+      atMs,
+    );
+  }
 }

@@ -1,5 +1,4 @@
 /** The content that every page must have. Servers with other content are not measured. */
-import { type Table, tableFromIPC } from 'apache-arrow';
 import type { TokenHistory } from '../data/pages.js';
 
 /** A snapshot as in a replay reply; cell i is index i of each array. */
@@ -72,38 +71,6 @@ function firstDifference(
   return null;
 }
 
-/** Cells by t, then market, then bin. */
-export interface CellColumns {
-  t: ArrayLike<number>;
-  market: ArrayLike<number>;
-  bin: ArrayLike<number>;
-  supportUsd: ArrayLike<number>;
-  resistanceUsd: ArrayLike<number>;
-}
-
-/** @param priceOf the price of a cell's snapshot */
-export function snapshotsOfColumns(
-  cells: CellColumns,
-  priceOf: (row: number) => number,
-): PlainSnapshot[] {
-  const { t } = cells;
-  const snapshots: PlainSnapshot[] = [];
-  for (let from = 0, to = 0; from < t.length; from = to) {
-    while (to < t.length && t[to] === t[from]) to++;
-    const part = (column: ArrayLike<number>) =>
-      Array.prototype.slice.call(column, from, to) as number[];
-    snapshots.push({
-      t: t[from],
-      price_usd: priceOf(from),
-      market_idx: part(cells.market),
-      bin: part(cells.bin),
-      support_usd: part(cells.supportUsd),
-      resistance_usd: part(cells.resistanceUsd),
-    });
-  }
-  return snapshots;
-}
-
 /** A market as Fathom's replies name it. */
 interface ListedMarket {
   source: string;
@@ -124,45 +91,8 @@ export function fathomSnapshots(body: Uint8Array, history: TokenHistory): PlainS
   });
 }
 
-/** The snapshots of Fathom's Arrow reply, like fathomSnapshots(); every snapshot must have a cell. */
-export function fathomArrowSnapshots(body: Uint8Array, history: TokenHistory): PlainSnapshot[] {
-  const table = tableFromIPC(body);
-  const { markets } = JSON.parse(table.schema.metadata.get('page') ?? '') as {
-    markets: ListedMarket[];
-  };
-  const numbers = numbersOf(markets, history);
-  // A dictionary column's own values are the indexes.
-  const indexes = table
-    .getChild('market')
-    ?.data.flatMap(({ values }) => Array.from(values as Int32Array));
-  return snapshotsOfTable(
-    table,
-    (indexes ?? []).map((index) => numbers[index]),
-  );
-}
-
-/** The snapshots of the Arrow reply of a server that sends the tables' columns. */
-export function arrowSnapshots(body: Uint8Array): PlainSnapshot[] {
-  const table = tableFromIPC(body);
-  return snapshotsOfTable(table, columnOf(table, 'market'));
-}
-
 export function parsedJson(body: Uint8Array): unknown {
   return JSON.parse(Buffer.from(body).toString());
-}
-
-function snapshotsOfTable(table: Table, market: ArrayLike<number>): PlainSnapshot[] {
-  const [t, bin] = [columnOf(table, 't'), columnOf(table, 'bin')];
-  const supportUsd = columnOf(table, 'support_usd');
-  const resistanceUsd = columnOf(table, 'resistance_usd');
-  const priceUsd = columnOf(table, 'price_usd');
-  return snapshotsOfColumns({ t, market, bin, supportUsd, resistanceUsd }, (row) => priceUsd[row]);
-}
-
-function columnOf(table: Table, name: string): ArrayLike<number> {
-  const column = table.getChild(name);
-  if (column === null) throw new Error(`no column ${name}`);
-  return column.toArray() as ArrayLike<number>;
 }
 
 /** The history's number of each listed market. */
@@ -176,4 +106,25 @@ function numbersOf(listed: readonly ListedMarket[], { markets }: TokenHistory): 
         pair === one.pair,
     ),
   );
+}
+
+/** Prices by `t`. */
+export type Prices = ReadonlyMap<number, number>;
+
+/**
+ * The reply's JSON of a server that reads a database.
+ * @param cellTexts `t` and the text of a JSON object with the snapshot's arrays, in order
+ * @throws Error if a price is missing
+ */
+export function textOfObjects(
+  token: string,
+  cellTexts: readonly (readonly [t: number, object: string])[],
+  prices: Prices,
+): string {
+  const snapshots = cellTexts.map(([t, object]) => {
+    const price = prices.get(t);
+    if (price === undefined) throw new Error(`no price at ${t}`);
+    return `{"t":${t},"price_usd":${price},${object.slice(1)}`;
+  });
+  return `{"token":"${token}","snapshot_count":${snapshots.length},"snapshots":[${snapshots.join(',')}]}`;
 }

@@ -1,10 +1,14 @@
-/** A Fastify peer in a separate process: how it is started, and what it does there. */
+/** Fastify with DuckDB and with PostgreSQL, each in a separate process: how it is started, and what it does there. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { endProcess } from '../processes.js';
+import { readFileSync } from 'node:fs';
+import { endProcess, treeCpuMs } from '../processes.js';
 import { duckdbPages } from './duckdb-pages.js';
-import { servePages, type PageMakers } from './fastify-server.js';
+import { servePages, type PageMaker } from './fastify-server.js';
+import { parsedJson, type PlainSnapshot } from './content.js';
+import type { Peer, PeerPlace, PeerWay } from './peer.js';
 import { postgresPages, type PostgresPlace } from './postgres-pages.js';
+import { startPostgres } from './postgres-server.js';
 import type { TableFiles } from './tables.js';
 
 type FastifyOrder = { addresses: readonly string[] } & (
@@ -18,7 +22,7 @@ interface Listening {
   version: string;
 }
 
-export interface FastifyProcess extends Listening {
+interface FastifyProcess extends Listening {
   pid: number;
   stop(): Promise<void>;
 }
@@ -28,8 +32,64 @@ const START_DEADLINE_MS = 120_000;
 /** Threads for the database's calls and for zlib together; libuv's default is 4. */
 const UV_THREADS = '8';
 
+function wayOf(name: string): PeerWay {
+  return {
+    name,
+    state: 'cold',
+    coding: 'JSON, gzip 1',
+    contentCoding: 'gzip',
+    pathOf: ({ address, from, to }) => `/${address}?from=${from}&to=${to}`,
+    snapshotsOf: (body) => (parsedJson(body) as { snapshots: PlainSnapshot[] }).snapshots,
+  };
+}
+
+export async function startFastifyDuckdb({ folder, files, set }: PeerPlace): Promise<Peer> {
+  const addresses = set.histories.map(({ run }) => run.address);
+  const fastify = await startFastify({ database: 'duckdb', addresses, folder, files });
+  return {
+    name: 'Fastify + DuckDB',
+    version: `${fastifyVersion()}, DuckDB ${fastify.version}`,
+    url: fastify.url,
+    headers: {},
+    ways: [wayOf('JSON by SQL')],
+    cpuMs: () => treeCpuMs(fastify.pid),
+    stop: () => fastify.stop(),
+  };
+}
+
+/** @throws NotRunError if PostgreSQL is not installed or can't run here */
+export async function startFastifyPostgres({ folder, files, set }: PeerPlace): Promise<Peer> {
+  const postgres = await startPostgres(folder, files);
+  const addresses = set.histories.map(({ run }) => run.address);
+  const order = { database: 'postgres', addresses, place: postgres.place } as const;
+  const fastify = await startFastify(order).catch(async (error: unknown) => {
+    await postgres.stop();
+    throw error;
+  });
+  return {
+    name: 'Fastify + PostgreSQL',
+    version: `${fastifyVersion()}, PostgreSQL ${fastify.version}`,
+    url: fastify.url,
+    headers: {},
+    ways: [wayOf('array_agg')],
+    cpuMs() {
+      const [own, ofDatabase] = [treeCpuMs(fastify.pid), treeCpuMs(postgres.pid)];
+      return own === null || ofDatabase === null ? null : own + ofDatabase;
+    },
+    async stop() {
+      await fastify.stop();
+      await postgres.stop();
+    },
+  };
+}
+
+function fastifyVersion(): string {
+  const file = new URL(import.meta.resolve('fastify/package.json'));
+  return `Fastify ${(JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version}`;
+}
+
 /** @throws Error if it does not listen in time, or ends */
-export async function startFastify(order: FastifyOrder): Promise<FastifyProcess> {
+async function startFastify(order: FastifyOrder): Promise<FastifyProcess> {
   const child = fork(fileURLToPath(import.meta.url), {
     env: { ...process.env, NODE_ENV: 'production', UV_THREADPOOL_SIZE: UV_THREADS },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -59,7 +119,7 @@ function answerOf(child: ChildProcess, order: FastifyOrder): Promise<Listening> 
   });
 }
 
-function makersOf(order: FastifyOrder): Promise<PageMakers> {
+function makerOf(order: FastifyOrder): Promise<PageMaker> {
   switch (order.database) {
     case 'duckdb':
       return duckdbPages(order.folder, order.files);
@@ -69,9 +129,9 @@ function makersOf(order: FastifyOrder): Promise<PageMakers> {
 }
 
 async function serve(order: FastifyOrder): Promise<void> {
-  const makers = await makersOf(order);
-  const url = await servePages(makers, order.addresses);
-  process.send?.({ url, version: makers.version } satisfies Listening);
+  const maker = await makerOf(order);
+  const url = await servePages(maker, order.addresses);
+  process.send?.({ url, version: maker.version } satisfies Listening);
 }
 
 if (process.send !== undefined && process.argv[1] === fileURLToPath(import.meta.url)) {

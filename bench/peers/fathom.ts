@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pagesFromFragments } from '../http/client.js';
 import { startBenchServer } from '../http/server.js';
 import { storeHistories } from '../store.js';
-import { fathomArrowSnapshots, fathomSnapshots } from './content.js';
+import { fathomSnapshots } from './content.js';
 import { COLD_MIN_PCT, pageAt, type PageSet, type PageWindow, wholeHistories } from './page-set.js';
 import type { Peer, PeerWay } from './peer.js';
 
@@ -22,49 +22,16 @@ const CLOCK_LEAD_S = 86_400;
  */
 const QUERIES = { fragments: 'group=market', cold: `min_pct=${COLD_MIN_PCT}` } as const;
 
-const ARROW = { accept: 'application/vnd.apache.arrow.stream' };
-
-/** The pages of `fathom serve`, with its default settings and levels of gzip and brotli. */
-const WAYS: readonly PeerWay[] = [
-  jsonWay('fragments', 'gzip'),
-  jsonWay('cold', 'gzip'),
-  jsonWay('cold', 'br'),
-  arrowWay('identity'),
-  arrowWay('gzip'),
-];
-
-type Coding = PeerWay['contentCoding'];
-
-function jsonWay(state: keyof typeof QUERIES, coding: Coding): PeerWay {
-  return {
-    ...wayOf(state, coding),
-    format: 'JSON',
-    snapshotsOf: (body, { history }) => fathomSnapshots(body, history),
-  };
-}
-
-function arrowWay(coding: Coding): PeerWay {
-  return {
-    ...wayOf('cold', coding),
-    format: 'Arrow',
-    headersOf: () => ARROW,
-    snapshotsOf: (body, { history }) => fathomArrowSnapshots(body, history),
-  };
-}
-
-function wayOf(
-  state: keyof typeof QUERIES,
-  coding: Coding,
-): Omit<PeerWay, 'format' | 'snapshotsOf'> {
-  return {
-    name: 'group=market',
-    state,
-    coding,
-    contentCoding: coding,
-    pathOf: ({ address, from, to }) =>
-      `/api/v1/replay/${address}?${QUERIES[state]}&from=${from}&to=${to}`,
-  };
-}
+/** The pages of `fathom serve`, with its default settings. */
+const WAYS: readonly PeerWay[] = (['fragments', 'cold'] as const).map((state) => ({
+  name: state,
+  state,
+  coding: 'JSON, gzip',
+  contentCoding: 'gzip',
+  pathOf: ({ address, from, to }) =>
+    `/api/v1/replay/${address}?${QUERIES[state]}&from=${from}&to=${to}`,
+  snapshotsOf: (body, { history }) => fathomSnapshots(body, history),
+}));
 
 /** Fills a store in `directory`, serves it, and waits for its fragments. */
 export async function startFathom(directory: string, set: PageSet, smoke: boolean): Promise<Peer> {

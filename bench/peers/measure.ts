@@ -1,10 +1,10 @@
 /** Measures every way of every server in turns, after checking that its replies are correct. */
 import { percentile } from '../case.js';
-import { unpacked } from '../cases/encodings.js';
+import { unpacked } from '../kernels/page.js';
 import { getOnce, load, type LoadResult, type Target } from '../http/client.js';
 import { differenceOf, expectedPage } from './content.js';
 import { pageAt, type PageSet } from './page-set.js';
-import type { ComparedPage, PageFormat, PageState, Peer, PeerWay } from './peer.js';
+import type { ComparedPage, PageState, Peer, PeerWay } from './peer.js';
 
 /** Numbers of the turns whose pages are compared: windows at the beginning of and within a long history. */
 const COMPARED_TURNS = [0, 3];
@@ -17,9 +17,7 @@ export interface PeerRow {
   peer: string;
   way: string;
   state: PageState;
-  format: PageFormat;
   coding: string;
-  contentCoding: PeerWay['contentCoding'];
   clients: number;
   pages: number;
   pagesPerSecond: number;
@@ -143,9 +141,7 @@ function rowOf({ peer, way, clients, bytes, turns }: Measured): PeerRow {
     peer: peer.name,
     way: way.name,
     state: way.state,
-    format: way.format,
     coding: way.coding,
-    contentCoding: way.contentCoding,
     clients,
     pages: sorted.length,
     pagesPerSecond: (1000 * sorted.length) / elapsedMs,

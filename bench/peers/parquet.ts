@@ -4,15 +4,14 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { treeCpuMs } from '../processes.js';
-import { snapshotsOfColumns, type PlainSnapshot } from './content.js';
+import type { PlainSnapshot } from './content.js';
 import { loadDuckdb, rowsOf } from './duckdb-tables.js';
 import { startNginx } from './nginx.js';
 import type { PageWindow } from './page-set.js';
 import type { Peer, PeerPlace, PeerWay } from './peer.js';
 
-/** Compression within the file: DuckDB's default, and the one with the smallest files. */
-const COMPRESSIONS = ['snappy', 'zstd'] as const;
-type Compression = (typeof COMPRESSIONS)[number];
+/** Compression within the file: the one with the smallest files. */
+const COMPRESSION = 'zstd';
 
 /**
  * About thirty snapshots of a wide page: a client receives little that it did not request. DuckDB's default would make
@@ -44,11 +43,8 @@ export async function startParquet({ folder, files, set }: PeerPlace): Promise<P
   const nginx = await startNginx(path.join(home, 'nginx'), root);
   try {
     const { connection, version, close } = await loadDuckdb(home, files);
-    const ways: PeerWay[] = [];
-    for (const compression of COMPRESSIONS) {
-      const ofTokens = await writeFiles(connection, root, compression, set.histories.length);
-      ways.push(wayOf(compression, ofTokens, connection, path.join(home, 'received.parquet')));
-    }
+    const ofTokens = await writeFiles(connection, root, set.histories.length);
+    const ways = [wayOf(ofTokens, connection, path.join(home, 'received.parquet'))];
     return {
       name: 'nginx, Parquet files',
       version: `${nginx.version}, written by DuckDB ${version}`,
@@ -70,17 +66,15 @@ export async function startParquet({ folder, files, set }: PeerPlace): Promise<P
 async function writeFiles(
   connection: DuckDBConnection,
   root: string,
-  compression: Compression,
   tokens: number,
 ): Promise<ParquetFile[]> {
-  await mkdir(path.join(root, compression));
   const written: ParquetFile[] = [];
   for (let token = 0; token < tokens; token++) {
-    const file = path.join(root, compression, `${token}.parquet`);
+    const file = path.join(root, `${token}.parquet`);
     await connection.run(
       `COPY (SELECT t, price_usd, market, bin, support_usd, resistance_usd FROM cells JOIN snapshots USING (token, t)
         WHERE token = ${token} ORDER BY t, market, bin)
-        TO '${file}' (FORMAT parquet, COMPRESSION ${compression}, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
+        TO '${file}' (FORMAT parquet, COMPRESSION ${COMPRESSION}, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
     );
     written.push({ file, rowGroups: await rowGroupsOf(connection, file) });
   }
@@ -100,7 +94,6 @@ async function rowGroupsOf(connection: DuckDBConnection, file: string): Promise<
 
 /** @param received the file in which a reply is assembled for DuckDB to decode */
 function wayOf(
-  compression: Compression,
   ofTokens: readonly ParquetFile[],
   connection: DuckDBConnection,
   received: string,
@@ -109,11 +102,10 @@ function wayOf(
   return {
     name: 'row groups',
     state: 'file',
-    format: 'Parquet',
-    coding: compression,
+    coding: `Parquet, ${COMPRESSION}`,
     contentCoding: 'identity',
     isRange: true,
-    pathOf: ({ token }) => `/${compression}/${token}.parquet`,
+    pathOf: ({ token }) => `/${token}.parquet`,
     headersOf(window) {
       const { from, to } = bytesOf(window);
       return { range: `bytes=${from}-${to - 1}` };
@@ -151,8 +143,16 @@ async function readSnapshots(
   file: string,
   { from, to }: PageWindow,
 ): Promise<PlainSnapshot[]> {
-  const sql = `SELECT t, price_usd, market, bin, support_usd, resistance_usd FROM read_parquet('${file}') WHERE t >= ${from} AND t < ${to}`;
-  const columns = (await (await connection.run(sql)).getColumns()) as number[][];
-  const [t, priceUsd, market, bin, supportUsd, resistanceUsd] = columns;
-  return snapshotsOfColumns({ t, market, bin, supportUsd, resistanceUsd }, (row) => priceUsd[row]);
+  const lists = ['market', 'bin', 'support_usd', 'resistance_usd'].map((name) => `list(${name})`);
+  const rows = await rowsOf(
+    connection,
+    `SELECT t, any_value(price_usd), to_json([${lists.map((list) => `${list}::DOUBLE[]`).join(', ')}])::VARCHAR
+     FROM read_parquet('${file}') WHERE t >= ${from} AND t < ${to} GROUP BY t ORDER BY t`,
+  );
+  return rows.map(([t, price, arrays]) => {
+    const parsed = JSON.parse(arrays as string) as number[][];
+    const [market_idx, bin, support_usd, resistance_usd] = parsed;
+    const head = { t: t as number, price_usd: price as number };
+    return { ...head, market_idx, bin, support_usd, resistance_usd };
+  });
 }

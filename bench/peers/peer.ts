@@ -7,8 +7,6 @@ import type { TableFiles } from './tables.js';
 /** What existed of a page before the request: nothing, its compressed pieces, or its bytes in a file. */
 export type PageState = 'cold' | 'fragments' | 'file';
 
-export type PageFormat = 'JSON' | 'Arrow' | 'Parquet';
-
 /** What a reply is compared with. */
 export interface ComparedPage {
   window: PageWindow;
@@ -20,11 +18,10 @@ export interface ComparedPage {
 export interface PeerWay {
   name: string;
   state: PageState;
-  format: PageFormat;
-  /** For people, such as `gzip 1`. */
+  /** Format and coding for people, such as `JSON, gzip 1`. */
   coding: string;
   /** The requested content coding, which every reply must have. */
-  contentCoding: 'gzip' | 'br' | 'identity';
+  contentCoding: 'gzip' | 'identity';
   /** Whether a reply is a range of a file. */
   isRange?: boolean;
   pathOf: (window: PageWindow) => string;

@@ -1,10 +1,7 @@
-/** Pages from a running PostgreSQL, in the ways offered by its client and its SQL. */
+/** Pages from a running PostgreSQL: texts of its arrays, the cheapest of its client's and its SQL's ways. */
 import pg from 'pg';
-import { textOfObjects, textOfRows, type Prices } from './assembly.js';
-import type { MakePage, PageMakers, PageRequest } from './fastify-server.js';
-
-export const POSTGRES_WAYS = ['rows', 'json_agg', 'array_agg'] as const;
-type Way = (typeof POSTGRES_WAYS)[number];
+import { textOfObjects, type Prices } from './content.js';
+import type { MakePage, PageMaker, PageRequest } from './fastify-server.js';
 
 /** Twice the cores of a small machine: one query is computed while another's rows are received. */
 const CONNECTIONS = 4;
@@ -19,19 +16,14 @@ export interface PostgresPlace {
 const WHERE = 'WHERE token = $1 AND t >= $2 AND t < $3';
 /** In the order of the index, which saves sorting. */
 const ORDERED = `SELECT t, market, bin, support_usd, resistance_usd FROM cells ${WHERE} ORDER BY t, market, bin`;
-const JSON_OBJECT = `json_build_object('market_idx', json_agg(market), 'bin', json_agg(bin),
-  'support_usd', json_agg(support_usd), 'resistance_usd', json_agg(resistance_usd))`;
-
 /** Each is planned once per connection. */
 const STATEMENTS = {
   prices: `SELECT t, price_usd FROM snapshots ${WHERE}`,
-  rows: ORDERED,
-  json_agg: `SELECT t, ${JSON_OBJECT}::text FROM (${ORDERED}) cells GROUP BY t ORDER BY t`,
   array_agg: `SELECT t, array_agg(market)::text, array_agg(bin)::text, array_agg(support_usd)::text,
     array_agg(resistance_usd)::text FROM (${ORDERED}) cells GROUP BY t ORDER BY t`,
 };
 
-export async function postgresPages({ host, user }: PostgresPlace): Promise<PageMakers> {
+export async function postgresPages({ host, user }: PostgresPlace): Promise<PageMaker> {
   const pool = new pg.Pool({ host, user, database: 'postgres', max: CONNECTIONS });
   const query = async (name: keyof typeof STATEMENTS, { token, from, to }: PageRequest) => {
     const statement = { name, text: STATEMENTS[name], values: [token, from, to] };
@@ -39,25 +31,14 @@ export async function postgresPages({ host, user }: PostgresPlace): Promise<Page
   };
   const pricesOf = async (request: PageRequest): Promise<Prices> =>
     new Map((await query('prices', request)) as [number, number][]);
-  const ways: Record<Way, MakePage> = {
-    rows: async (request) => {
-      const prices = await pricesOf(request);
-      return textOfRows(request.address, (await query('rows', request)) as number[][], prices);
-    },
-    json_agg: async (request) => {
-      const prices = await pricesOf(request);
-      const rows = (await query('json_agg', request)) as [number, string][];
-      return textOfObjects(request.address, rows, prices);
-    },
-    array_agg: async (request) => {
-      const prices = await pricesOf(request);
-      const rows = (await query('array_agg', request)) as [number, ...string[]][];
-      const texts = rows.map(([t, ...arrays]) => [t, objectOf(arrays)] as const);
-      return textOfObjects(request.address, texts, prices);
-    },
+  const make: MakePage = async (request) => {
+    const prices = await pricesOf(request);
+    const rows = (await query('array_agg', request)) as [number, ...string[]][];
+    const texts = rows.map(([t, ...arrays]) => [t, objectOf(arrays)] as const);
+    return textOfObjects(request.address, texts, prices);
   };
   const { rows } = await pool.query<{ server_version: string }>('SHOW server_version');
-  return { version: rows[0].server_version, ways };
+  return { version: rows[0].server_version, make };
 }
 
 /** PostgreSQL writes arrays of numbers as `{1,2}`, which is JSON except for the brackets. */

@@ -1,182 +1,87 @@
-/** The comparison of two builds, with processes that report made-up times, and as users run it. */
+/** The comparison of two builds, as users run it, and with made-up results. */
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runProgram } from './program.js';
-import { readCompareOptions } from '../../bench/compare/options.js';
-import { faultsOf } from '../../bench/compare/outcome.js';
-import { documentOf, tableOf } from '../../bench/compare/report.js';
-import { compareBuilds, type Comparison } from '../../bench/compare/run.js';
-import { treeOf } from '../../bench/compare/trees.js';
-import { MIN_PAIRS } from '../../bench/compare/verdict.js';
+import {
+  type Cases,
+  type ComparedCase,
+  comparedCases,
+  faultsOf,
+  tableOf,
+} from '../../bench/compare/outcome.js';
+import { temporaryDirectory } from '../support/folders.js';
+import { resultsOf, runProgram } from './program.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
+const folder = temporaryDirectory();
 
-describe('two builds in their own processes', () => {
-  const side = path.join(root, 'dist/bench/compare/side.js');
-  const madeUp = path.join(root, 'test/support/slow-side.mjs');
-  const options = {
-    ...readCompareOptions(['HEAD', '--only', 'page A']),
-    turns: 15,
-    turnMs: 0,
-    threshold: 1,
+/** A run with cases of these CPU times, hashes and sizes. */
+const run = (cases: Record<string, [cpuMs: number, hash?: string, bytes?: number]>): Cases =>
+  Object.fromEntries(
+    Object.entries(cases).map(([name, [cpuMs, hash = '0', bytes]]) => {
+      const extra = { cpuMs, ...(bytes === undefined ? {} : { bytes }) };
+      return [name, { opsPerSecond: 1, p50Ms: 99, p99Ms: 99, samples: 1, hash, extra }];
+    }),
+  );
+
+describe('two builds', () => {
+  const both = (base: Cases[], head: Cases[]) => {
+    const compared = comparedCases(base, head);
+    return { faults: faultsOf(compared), text: tableOf(compared).join('\n') };
   };
-  const revisions = {
-    base: { commit: 'a'.repeat(40), dirty: false },
-    head: { commit: 'b'.repeat(40), dirty: true },
-  };
-  const compare = (base: object, head: object) =>
-    compareBuilds(
-      [madeUp, JSON.stringify(base)],
-      [madeUp, JSON.stringify(head)],
-      options,
-      () => undefined,
+
+  it('are compared by the least CPU time of their turns, which alone fails nothing', () => {
+    const { faults, text } = both(
+      [run({ a: [20] }), run({ a: [10] }), run({ a: [30] })],
+      [run({ a: [15] }), run({ a: [40] })],
     );
-  const faults = (comparison: Comparison, allowOtherResults = false) =>
-    faultsOf(comparison, { allowOtherResults });
-  const text = (comparison: Comparison, allowOtherResults = false) =>
-    tableOf(comparison, revisions, { allowOtherResults });
-
-  it('agree if they are the same build', async () => {
-    const groups = ['page A'] as const;
-    const both = { ...options, groups, turns: MIN_PAIRS, threshold: 5 };
-    const comparison = await compareBuilds([side], [side], both, () => undefined);
-    const { cases, ...rest } = comparison;
-    expect(rest).toEqual({ failed: [], gone: [], baseFailed: [], fresh: [] });
-    expect(cases.length).toBeGreaterThan(5);
-    for (const one of cases) {
-      expect(Object.keys(one.counters), one.name).not.toEqual([]);
-      for (const { base, head } of Object.values(one.counters)) expect(head).toBe(base);
-    }
-    expect(faults(comparison)).toEqual([]);
+    expect(faults).toEqual([]);
+    expect(text).toMatch(/^a +10 +15 +1\.500$/m);
   });
 
-  it('differ if one is made slow, or sends more bytes', async () => {
-    const same = await compare({}, {});
-    expect(faults(same)).toEqual([]);
-    expect(text(same)).toContain('No regression in 2 cases.');
-    const slow = await compare({}, { busyMs: 6 });
-    expect(slow.cases).toMatchObject([{ verdict: 'slower' }, { verdict: 'same' }]);
-    expect(faults(slow)).toEqual(['1 of 2 cases slower']);
-    const more = await compare({}, { bytesOut: 101 });
-    expect(faults(more)).toEqual(['1 of 2 cases with a counter that grew']);
-    expect(text(more)).toContain('bytesOut grew from 100 to 101');
-    const less = await compare({}, { bytesOut: 99 });
-    expect(faults(less)).toEqual([]);
-    expect(text(less)).toContain('bytesOut fell from 100 to 99');
+  it('show sizes that differ', () => {
+    const { faults, text } = both([run({ a: [1, 'x', 100] })], [run({ a: [1, 'x', 90] })]);
+    expect([faults, text]).toEqual([[], expect.stringContaining('100 to 90 bytes')]);
   });
 
   it.each([
-    ['load', 'page A', 0],
-    ['first result', 'page A/made up', 1],
-    ['turn', 'page A/made up', 1],
-    ['hash', 'page A/made up', 1],
-    ['unload', 'page A, its end', 2],
-  ])('fail if this build fails at %s', async (failsAt, what, compared) => {
-    const comparison = await compare({}, { failsAt });
-    expect(comparison.failed).toEqual([{ what, reason: 'made to fail' }]);
-    expect(comparison.cases).toHaveLength(compared);
-    expect(faults(comparison, true)).toContain('this build fails at 1 groups or cases');
-    expect(text(comparison)).toContain(`${what}: this build fails at it (made to fail)`);
-    expect(text(comparison)).not.toContain('No regression');
+    ['another result', { a: [1, 'y'], b: [1] }, 'another result of a'],
+    ['a case that is gone', { b: [1] }, 'this build no longer has a'],
+    ['no case in common', { c: [1] }, 'this build no longer has a, b'],
+  ] as const)('fail with %s', (_, head, fault) => {
+    const { faults } = both([run({ a: [1, 'x'], b: [1] })], [run(head as never)]);
+    expect(faults[0]).toBe(fault);
   });
 
-  it('fail if this build fails, even if REV fails in the same place', async () => {
-    const comparison = await compare({ failsAt: 'first result' }, { failsAt: 'first result' });
-    expect(faults(comparison)).toEqual(['this build fails at 1 groups or cases']);
-  });
-
-  it('fail if nothing is left to compare', async () => {
-    const comparison = await compare({ failsAt: 'load' }, {});
-    expect(faults(comparison, true)).toEqual(['nothing was compared']);
-    expect(text(comparison)).toContain('page A: REV lacks it or fails at it (made to fail)');
-    expect(text(comparison)).toContain('Failed: nothing was compared.');
-    expect(faults(await compare({ names: ['one'] }, { names: ['two'] }), true)).toEqual([
-      'nothing was compared',
-    ]);
-  });
-
-  it('pass without the cases that REV lacks, and say so', async () => {
-    const older = await compare({ failsAt: 'first result' }, {});
-    expect(older.baseFailed).toEqual([{ what: 'page A/made up', reason: 'made to fail' }]);
-    expect(older.fresh).toEqual([]);
-    expect(faults(older)).toEqual([]);
-    const fresh = await compare({ names: ['page A/made up'] }, {});
-    expect(faults(fresh)).toEqual([]);
-    expect(text(fresh)).toContain('page A/other: REV lacks it');
-  });
-
-  it('fail on another result or a missing case, unless that is allowed', async () => {
-    const other = await compare({}, { hash: '11111111' });
-    expect(faults(other)).toEqual(['1 of 2 cases with another result']);
-    expect(faults(other, true)).toEqual([]);
-    expect(text(other, true)).toContain(', other result');
-    expect(text(other, true)).toContain('(allowed: 1 with another result)');
-    const gone = await compare({}, { names: ['page A/made up'] });
-    expect(gone.gone).toEqual(['page A/other']);
-    expect(faults(gone)).toEqual(['this build no longer has 1 cases']);
-    expect(faults(gone, true)).toEqual([]);
-  });
-
-  it('fail on a result that changes', async () => {
-    const comparison = await compare({}, { lastHash: '22222222' });
-    const reason = 'gave 00000000, then 22222222';
-    expect(comparison.failed).toEqual([{ what: 'page A/made up', reason }]);
-    expect(faults(comparison, true)).toEqual(['this build fails at 1 groups or cases']);
-  });
-
-  it('are named when their process ends', async () => {
-    await expect(compare({}, { diesAt: 'turn' })).rejects.toThrow(
-      'this build, page A/made up: its process ended with 3',
-    );
-    await expect(compare({ diesAt: 'load' }, {})).rejects.toThrow('REV, loading page A');
-  });
-
-  it('are reported with the counters, hashes and revisions of both', async () => {
-    const comparison = await compare({}, { bytesOut: 101, hash: '11111111' });
-    expect(documentOf(comparison, revisions, options)).toMatchObject({
-      ...revisions,
-      passed: false,
-      faults: ['1 of 2 cases with a counter that grew', '1 of 2 cases with another result'],
-      cases: [
-        {
-          counters: { bytesOut: { base: 100, head: 101 } },
-          grown: ['bytesOut'],
-          hash: { base: '00000000', head: '11111111' },
-          otherResult: true,
-        },
-        { counters: { bytesOut: { base: 100, head: 100 } }, grown: [], otherResult: false },
-      ],
-    });
-    expect(text(comparison)).toContain('REV aaaaaaaa, this build bbbbbbbb and changes');
-    const clean = { base: revisions.base, head: revisions.base };
-    expect(tableOf(comparison, clean, options)).toContain('the same sources');
+  it('fail if nothing is left to compare, and pass with a case that REV lacks', () => {
+    expect(both([], [run({ a: [1] })]).faults).toEqual(['the builds have no case in common']);
+    const { faults, text } = both([run({ a: [1] })], [run({ a: [1], b: [1] })]);
+    expect([faults, text]).toEqual([[], expect.stringMatching(/^b .*REV lacks it$/m)]);
   });
 });
 
 describe('npm run bench:compare', () => {
   it('refuses unknown revisions with status 2', () => {
-    for (const words of [['no-such-revision'], ['--all']]) {
+    for (const words of [['no-such-revision'], ['--all'], []]) {
       const { status, stdout, stderr } = runProgram('compare', words, { cwd: root });
       expect([status, stdout], words.join(' ')).toEqual([2, '']);
       expect(stderr).toContain('--turns');
     }
   });
 
-  it('builds all of another revision, its WebAssembly too', async () => {
-    const { side } = await treeOf('HEAD');
-    const built = path.resolve(path.dirname(side), '../..');
-    expect(existsSync(path.join(built, 'compute/kernels.wasm'))).toBe(true);
+  it('builds another revision and runs the cases of both', () => {
+    const words = ['HEAD', '--smoke', '--only', 'page A', '--allow-other-results'];
+    const { stdout, results } = resultsOf<{ cases: ComparedCase[] }>(
+      ...(['compare', words, path.join(folder, 'compare.json')] as const),
+    );
+    expect(results.cases.length).toBeGreaterThan(10);
+    for (const { name, base, head } of results.cases) {
+      expect([name, base?.hash]).toEqual([name, expect.stringMatching(/^[0-9a-f]{8}$/)]);
+      expect(head?.ms, name).toBeGreaterThan(0);
+      expect(stdout).toContain(name);
+    }
   });
 
   it('ends with status 1, not 2, if the sources do not compile', () => {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fullSegmentStore } from '../../bench/growth/full-segments.js';
-import { asOfS, pagePath, type GrowthStore } from '../../bench/growth/growth-store.js';
+import { fullSegmentStore } from '../../bench/data/full-segments.js';
+import { asOfS, pagePath, type GrowthStore } from '../../bench/data/growth-store.js';
 import { tinySegmentStore } from '../../bench/growth/tiny-segments.js';
 import { EVERY_S, PAGE_A, sizesOf, START_S, benchAddress } from '../../bench/data/pages.js';
 import { decodeSegment } from '../../compute/segment/segment.js';

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { runIngest } from '../../bench/ingest/command.js';
 import { makeInput } from '../../bench/ingest/inputs.js';
+import { hasNats } from '../../bench/nats.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { resultsOf } from './program.js';
 
@@ -10,8 +11,9 @@ const root = path.resolve(import.meta.dirname, '../..');
 const folder = temporaryDirectory();
 
 describe('npm run bench:ingest', () => {
-  it('runs the command on its files and finds in the store what it generated', () => {
-    const names = 'cells.parquet,snapshots.ndjson';
+  it('runs the command on its files, which reads what was generated', () => {
+    const names =
+      'cells.parquet,cells-dictionary.arrow,cells.csv,snapshots.ndjson,snapshots.parquet,books.ndjson,holders.parquet,dca_orders.ndjson,limit_orders.ndjson,dlmm_pools.ndjson,token_hours.ndjson';
     const { stdout, results } = resultsOf<{
       smoke: boolean;
       rows: Record<string, number | string>[];
@@ -21,7 +23,8 @@ describe('npm run bench:ingest', () => {
     for (const row of rows) {
       expect(stdout).toContain(row.name);
       // 347 cells per snapshot: the nearest number of snapshots.
-      expect(row.cells).toBe(9 * 347);
+      const cells = { 'cells.parquet': 9, 'snapshots.ndjson': 9, 'cells.csv': 2 }[row.name];
+      if (cells !== undefined) expect(row.cells, `${row.name}`).toBe(cells * 347);
       for (const name of ['wallS', 'ownS', 'cpuS', 'peakMegabytes', 'inputBytes', 'storedBytes']) {
         expect(row[name], name).toBeGreaterThan(0);
       }
@@ -46,15 +49,27 @@ describe('npm run bench:ingest', () => {
     }
   });
 
-  it('fails if the store holds something else', async () => {
+  it('fails if the command reads something else', async () => {
     const input = await makeInput('cells.csv', 2000, folder);
+    expect([input.name, input.rows, input.cells]).toEqual(['cells.csv', 347, 347]);
     const wrong = { ...input, file: path.join(root, 'test', 'nothing.csv') };
-    const more = { ...input, expected: { ...input.expected, items: input.expected.items + 1 } };
-    const built = { name: input.name, cells: input.cells };
-    expect(built).toEqual({ name: 'cells.csv', cells: 347 });
     await expect(builtRun(wrong)).rejects.toThrow(/ended with 1: .*no such file/s);
-    await expect(builtRun(more)).rejects.toThrow(/347 rows, 1 tokens, 348 entries were generated/);
+    for (const more of [
+      { ...input, rows: 348 },
+      { ...input, cells: 346 },
+    ]) {
+      await expect(builtRun(more)).rejects.toThrow(/were generated, 347 with 347 were read/);
+    }
     expect(readdirSync(folder)).not.toContain('data');
+  });
+
+  it.skipIf(!hasNats)('compares a node of a cluster with a single server', () => {
+    const { results } = resultsOf<{
+      rows: { single: object; node: object; entriesPerSecond: number }[];
+    }>('ingest', ['--nats', '--smoke'], path.join(folder, 'nats.json'));
+    const times = { p50Ms: expect.any(Number) as number, p99Ms: expect.any(Number) as number };
+    expect(results.rows).toMatchObject([{ single: times, node: times }]);
+    expect(results.rows[0].entriesPerSecond).toBeGreaterThan(0);
   });
 });
 

@@ -1,48 +1,37 @@
-/** Fathom compared with other servers: their content, the summary, and a run of the program. */
-import { execFile, spawnSync } from 'node:child_process';
+/** Fathom compared with other servers: their content, and a run of the program. */
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
   mkdirSync,
   readFileSync,
   readdirSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PAGE_A } from '../../bench/data/pages.js';
-import { textOfColumns, textOfObjects, textOfRows } from '../../bench/peers/assembly.js';
+import { booksSet } from '../../bench/peers/books.js';
+import { WAY } from '../../bench/peers/clickhouse.js';
 import { cellRows, snapshotRows } from '../../bench/peers/clickhouse-rows.js';
-import { ask } from '../../bench/peers/clickhouse-server.js';
-import { CLICKHOUSE_WAYS } from '../../bench/peers/clickhouse-ways.js';
-import { runClickhouse } from '../../bench/peers/clickhouse.js';
 import {
   differenceOf,
   expectedPage,
   fathomSnapshots,
   type PlainSnapshot,
+  textOfObjects,
 } from '../../bench/peers/content.js';
-import { compareContent, comparedPages, type PeerRow } from '../../bench/peers/measure.js';
-import {
-  COLD_MIN_PCT,
-  generatedSet,
-  pageAt,
-  sizeOf,
-  wholeHistories,
-} from '../../bench/peers/page-set.js';
+import type { SetReport } from '../../bench/peers/main.js';
+import { compareContent, comparedPages } from '../../bench/peers/measure.js';
+import { generatedSet, pageAt, sizeOf, wholeHistories } from '../../bench/peers/page-set.js';
 import type { Peer, PeerWay } from '../../bench/peers/peer.js';
-import { booksSet, poolsSet, POOLED_TOKENS } from '../../bench/peers/real-sets.js';
-import type { SetReport } from '../../bench/peers/report.js';
-import { findProgram, outputOf, startProgram } from '../../bench/programs.js';
-import { summaryOf } from '../../bench/peers/summary.js';
 import { treeCpuMs } from '../../bench/processes.js';
+import { findProgram, outputOf, startProgram } from '../../bench/programs.js';
 import { temporaryDirectory } from '../support/folders.js';
-import { programOf, resultsOf } from './program.js';
+import { resultsOf } from './program.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = temporaryDirectory();
@@ -92,30 +81,17 @@ describe('the content', () => {
     expect(changed((all) => all.pop())).toBe('287 snapshots, expected 288');
   });
 
-  it('is the same from rows, columns and objects', () => {
-    const column = (at: number) => rows.map((row) => row[at]);
-    const cells = { t: column(0), market: column(2), bin: column(3) };
-    const usd = { supportUsd: column(4), resistanceUsd: column(5) };
+  it('is the same from objects', () => {
     const objects = page.map(({ t, price_usd: _, ...arrays }) => {
       return [t, JSON.stringify({ ...arrays, t: undefined })] as const;
     });
-    const texts = [
-      textOfRows(
-        'x',
-        rows.map(([t, , ...cell]) => [t, ...cell]),
-        prices,
-      ),
-      textOfColumns('x', { ...cells, ...usd }, prices),
-      textOfObjects('x', objects, prices),
-    ];
-    for (const text of texts) {
-      const { token, snapshot_count, snapshots } = JSON.parse(text);
-      expect([token, snapshot_count]).toEqual(['x', PAGE_A.snapshots]);
-      expect(differenceOf(snapshots, page)).toBeNull();
-    }
+    const { token, snapshot_count, snapshots } = JSON.parse(textOfObjects('x', objects, prices));
+    expect([token, snapshot_count]).toEqual(['x', PAGE_A.snapshots]);
+    expect(differenceOf(snapshots, page)).toBeNull();
+    expect(() => textOfObjects('x', objects, new Map())).toThrow(`no price at ${page[0].t}`);
   });
 
-  it("is read from Fathom's numbers of markets and from ClickHouse's rows and arrays", async () => {
+  it("is read from Fathom's numbers of markets and from ClickHouse's arrays", async () => {
     const turned = [...history.markets].reverse();
     const document = {
       markets: turned.map(({ exchangeType: exchange_type, ...market }) => {
@@ -126,14 +102,8 @@ describe('the content', () => {
       }),
     };
     expect(differenceOf(fathomSnapshots(json(document), history), page)).toBeNull();
-    const data = {
-      'rows, JSONCompact': rows,
-      'groupArray, JSONCompact': page.map((one) => Object.values(one)),
-    };
-    for (const { name, snapshotsOf } of CLICKHOUSE_WAYS) {
-      const answer = json({ data: data[name as keyof typeof data] });
-      expect(differenceOf(await snapshotsOf(answer, compared), page), name).toBeNull();
-    }
+    const answer = json({ data: page.map((one) => Object.values(one)) });
+    expect(differenceOf(await WAY.snapshotsOf(answer, compared), page)).toBeNull();
   });
 
   it('ends the bench if a server has other content', async () => {
@@ -149,7 +119,6 @@ describe('the content', () => {
       name: 'plain',
       coding: 'none',
       state: 'cold',
-      format: 'JSON',
       contentCoding: 'identity',
       pathOf: () => '/',
       snapshotsOf: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as PlainSnapshot[],
@@ -211,124 +180,32 @@ describe('the requests', () => {
 });
 
 describe('real pages', () => {
-  const realFolder = realMarketData(path.join(folder, 'real'));
+  const realFolder = realBooks(path.join(folder, 'real'));
 
-  it('have the depth of the order books and pools in the files, within the band of the requests', async () => {
+  it('have the depth of the order books in the files', async () => {
     const books = await booksSet(realFolder);
     expect(books.histories).toHaveLength(1);
     const venues = books.histories[0].markets.map(({ source, type }) => `${source} ${type}`);
     expect(venues).toEqual(['binance cex_spot', 'binance-delivery cex_perp']);
-    const pools = await poolsSet(realFolder);
-    expect(pools.histories.map(({ run }) => run.address)).toEqual(POOLED_TOKENS);
-    for (const { run, markets } of pools.histories) {
-      expect([run.t.length, markets.length]).toEqual([3, 1]);
-      expect(run.priceUsd[0]).toBeCloseTo(30, 2);
-      // The pool reaches down to a fifth of the price; the band does not.
-      expect(1.01 ** Math.min(...run.bin) - 1).toBeGreaterThan(COLD_MIN_PCT / 100);
-      expect(1.01 ** (Math.min(...run.bin) - 1) - 1).toBeLessThan(COLD_MIN_PCT / 100);
-    }
   });
 
   it('are left out with a message if there are no files', async () => {
-    const empty = path.join(folder, 'empty');
-    mkdirSync(empty);
-    await expect(booksSet(empty)).rejects.toThrow(/^no .*spot_BTCUSDT_20240808.stream.gz in /);
-    rmSync(empty, { recursive: true });
+    const none = path.join(folder, 'real/cex');
+    await expect(booksSet(none)).rejects.toThrow(/^no .*spot_BTCUSDT_20240808.stream.gz in /);
   });
 });
 
-/** A folder as bench:peers expects it, with excerpts of real books, and a pool for each token at three times. */
-function realMarketData(at: string): string {
+/** A folder as bench:peers expects it, with excerpts of real books. */
+function realBooks(at: string): string {
   const fixture = (name: string): string => path.join(root, 'test/fixtures/import', name);
   const binance = path.join(at, 'cex/binance');
-  const solana = path.join(at, 'clmm/solana');
-  for (const one of [binance, solana]) mkdirSync(one, { recursive: true });
+  mkdirSync(binance, { recursive: true });
   const spot = 'spot_BTCUSDT_20240808.stream.gz';
   copyFileSync(fixture('binance_spot_excerpt.stream.gz'), path.join(binance, spot));
   const coinm = gzipSync(readFileSync(fixture('binance_coinm_excerpt.stream')));
   writeFileSync(path.join(binance, 'coinm_BTCUSD_PERP_20240808.stream.gz'), coinm);
-  const usdc = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-  const states = POOLED_TOKENS.flatMap((address, token) =>
-    [0, 1, 2].map((n) => {
-      return {
-        protocol: 'orca_whirlpool',
-        pool: `pool${token}`,
-        t: 1_650_000_000 + n * 100_000,
-        token0: { address, symbol: `T${token}`, decimals: 9 },
-        token1: { address: usdc, symbol: 'USDC', decimals: 6 },
-        sqrt_price_x96: String(BigInt(Math.round(Math.sqrt(0.03) * 2 ** 52)) << 44n),
-        // From 6 to 60 USD at a price of 30.
-        ticks: [
-          [-51_162, `${1000 + n}000000000`],
-          [-28_135, `-${1000 + n}000000000`],
-        ],
-      };
-    }),
-  );
-  const lines = states.map((state) => JSON.stringify(state)).join('\n');
-  writeFileSync(path.join(solana, 'whirlpools_decoded.ndjson.gz'), gzipSync(lines));
   return at;
 }
-
-describe('the summary', () => {
-  const row = (peer: string, way: string, pagesPerSecond: number, cpu: number, more: object = {}) =>
-    ({
-      peer,
-      way,
-      clients: 1,
-      pagesPerSecond,
-      cpuMsPerPage: cpu,
-      state: 'cold',
-      format: 'JSON',
-      coding: 'gzip',
-      contentCoding: 'gzip',
-      bytes: 9,
-      ...more,
-    }) as PeerRow;
-  const arrow = { format: 'Arrow' };
-  const plain = { coding: 'identity', contentCoding: 'identity' };
-  const rowsOfAll: PeerRow[] = [
-    row('Fathom', 'w', 1000, 0.5, { state: 'fragments' }),
-    row('Fathom', 'w', 9000, 0.1, { state: 'fragments', contentCoding: 'br' }),
-    row('Fathom', 'w', 100, 10),
-    row('Fathom', 'w', 50, 20, { ...arrow, ...plain }),
-    row('Fathom', 'w', 25, 40, arrow),
-    row('peer', 'slow', 4, 90),
-    row('peer', 'fast', 10, 40),
-    row('peer', 'arrow', 40, 10, { ...arrow, ...plain }),
-    row('peer', 'arrow', 5, 80, arrow),
-    row('files', 'snappy', 400, 1, { state: 'file', format: 'Parquet', ...plain }),
-    row('files', 'zstd', 500, 2, { state: 'file', format: 'Parquet', ...plain }),
-  ];
-  const summary = summaryOf(rowsOfAll);
-
-  it("compares each peer's best way with Fathom's gzip for as many clients", () => {
-    expect(summary[0]).toEqual({
-      peer: 'peer',
-      way: 'fast',
-      format: 'JSON',
-      coding: 'gzip',
-      clients: 1,
-      pagesPerSecond: 10,
-      bytes: 9,
-      fathomTimes: { fragments: 100, cold: 10 },
-      cpuTimes: { fragments: 80, cold: 4 },
-    });
-    const others = rowsOfAll.map((one) => ({ ...one, clients: one.peer === 'Fathom' ? 8 : 1 }));
-    expect(summaryOf(others)[0].fathomTimes).toEqual({ fragments: null, cold: null });
-  });
-
-  it('compares Arrow with Arrow of the same coding, Parquet with compressed Arrow, and each with fragments', () => {
-    const compared = summary.map(({ way, coding, fathomTimes, cpuTimes }) => {
-      return [`${way} ${coding}`, fathomTimes, cpuTimes];
-    });
-    expect(compared.slice(1)).toEqual([
-      ['arrow identity', { fragments: 25, cold: 1.25 }, { fragments: 20, cold: 0.5 }],
-      ['arrow gzip', { fragments: 200, cold: 5 }, { fragments: 160, cold: 2 }],
-      ['zstd identity', { fragments: 2, cold: 0.05 }, { fragments: 4, cold: 0.05 }],
-    ]);
-  });
-});
 
 describe('programs', () => {
   it('are found on PATH and in given folders', () => {
@@ -388,16 +265,17 @@ describe('npm run bench:peers', () => {
     for (const one of peers) expect(isMeasured(one), one.name).toBe(one.notRun === null);
   });
 
-  it('measures real pages', () => {
-    const words = ['--only', 'duckdb,parquet', '--pages', 'books,pools'];
-    const { stdout, sets } = setsOf([...words, '--real', path.join(folder, 'real')]);
-    expect(sets.map(({ pages }) => pages)).toEqual(['books', 'pools']);
+  it('measures real pages, or leaves them out without their folder', () => {
+    const words = ['--only', 'duckdb,parquet', '--pages', 'books', '--real'];
+    const { stdout, sets } = setsOf([...words, path.join(folder, 'real')]);
     checkSets(sets, stdout, 100);
+    const without = setsOf([...words, path.join(folder, 'real/cex')]);
+    expect(without.stdout).toMatch(/^books: not run, no .*spot_BTCUSDT/m);
+    expect(without.sets.map(({ size, rows: none }) => [size, none])).toEqual([[null, []]]);
   });
 
   function checkSets(sets: readonly SetReport[], stdout: string, leastBytes: number): void {
-    for (const { pages, rows, summary } of sets) {
-      const measured = new Set(rows.map(({ peer }) => peer));
+    for (const { pages, rows } of sets) {
       for (const row of rows) {
         const name = `${pages}: ${row.peer} ${row.way}`;
         expect(row.pages, name).toBeGreaterThan(0);
@@ -406,57 +284,10 @@ describe('npm run bench:peers', () => {
         expect(row.bytes, name).toBeGreaterThan(leastBytes);
         expect(stdout).toContain(row.way);
       }
-      const kindsOf = (peer: string) =>
-        new Set(rows.filter((row) => row.peer === peer).map((row) => `${row.state} ${row.format}`));
-      expect(kindsOf('Fathom')).toEqual(new Set(['fragments JSON', 'cold JSON', 'cold Arrow']));
-      expect(kindsOf('Fastify + DuckDB')).toEqual(new Set(['cold JSON', 'cold Arrow']));
-      // Each of the peers once, DuckDB also for Arrow, plain and compressed; for 1 and for 2 clients.
-      expect(summary).toHaveLength(2 * (measured.size - 1 + 2));
-      for (const one of summary) {
-        expect(one.fathomTimes.cold, one.peer).toBeGreaterThan(0);
-        expect(one.fathomTimes.fragments, one.peer).toBeGreaterThan(0);
-      }
+      const fathom = rows.filter(({ peer }) => peer === 'Fathom');
+      expect(fathom.map(({ state, clients }) => `${state} ${clients}`)).toEqual([
+        ...['fragments 1', 'fragments 2', 'cold 1', 'cold 2'],
+      ]);
     }
   }
-
-  it('leaves out real pages without their folder', () => {
-    const words = ['--pages', 'pools', '--real', path.join(folder, 'real/cex')];
-    const { stdout, sets } = setsOf(words);
-    expect(stdout).toMatch(/^pools: not run, no .*whirlpools_decoded/m);
-    expect(sets.map(({ size, rows }) => [size, rows])).toEqual([[null, []]]);
-  });
-
-  const hasClickhouse = ['clickhouse', 'clickhouse-server'].some((name) => findProgram(name));
-  it.runIf(hasClickhouse)('measures a running ClickHouse and leaves nothing there', async () => {
-    const home = temporaryDirectory();
-    const running = await runClickhouse(path.join(home, 'clickhouse'));
-    const { server } = running;
-    try {
-      const words = ['--only', 'parquet', '--pages', 'generated', '--clickhouse', server.url];
-      const [{ peers, rows }] = setsOf(words).sets;
-      const name = `ClickHouse at ${new URL(server.url).host}`;
-      const version = (await ask(server, 'SELECT version()')).trim();
-      expect(peers).toContainEqual({ name, version, notRun: null });
-      const ways = new Set(rows.filter(({ peer }) => peer === name).map(({ way }) => way));
-      expect(ways).toEqual(new Set(CLICKHOUSE_WAYS.map((way) => way.name)));
-      expect(await ask(server, 'SHOW DATABASES')).toBe('default\nsystem\n');
-    } finally {
-      await running.stop();
-    }
-  });
-
-  it('ends at once if no ClickHouse answers', async () => {
-    const server = http.createServer((_, response) => response.writeHead(404).end('not here'));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const run = promisify(execFile);
-    const ended = run(process.execPath, [programOf('peers'), '--clickhouse', url], { cwd: folder });
-    await expect(ended).rejects.toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: `bench:peers: no use of a ClickHouse at ${url}: ClickHouse: not here\n`,
-    });
-    server.close();
-    rmSync(path.join(folder, 'bench'), { recursive: true });
-  });
 });

@@ -7,7 +7,7 @@ import { Applier } from '../../storage/log/applier.js';
 import type { LogMessage } from '../../storage/log/log-reader.js';
 import { packEntry } from '../../storage/log/entry.js';
 import type { Store } from '../../storage/store.js';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { commitFlat, dcaRow, flatContents } from '../support/flat.js';
 import { commitHolders, storedHolders } from '../support/holders.js';
 import {

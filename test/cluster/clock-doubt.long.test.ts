@@ -1,6 +1,6 @@
 /** Nodes compare their clocks before retention deletes anything. */
 import { describe, it } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import { becomes } from '../support/waiting.js';
 import { LogNodes, type Node, T0 } from './log-nodes.js';
 

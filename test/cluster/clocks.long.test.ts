@@ -1,6 +1,6 @@
 /** A node whose clock is ahead by ten years, beside others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { NodeProcess } from '../support/cluster.js';
 import { commitRows, MINT, orca, snapshot } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';

@@ -8,7 +8,7 @@ import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
 import { fathomClient } from '../../client/index.js';
 import { HOUR, TOKENS } from '../crash/operations.js';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { findProgram, freePorts } from '../../bench/programs.js';
 import { commitRows, commitTokens, MINT, snapshot } from '../support/stores.js';
 import { sharedPool } from '../support/pool.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { fathom } from '../support/cli.js';
 import { NodeProcess } from '../support/cluster.js';
 import { losingReplyTo } from '../support/lost-reply.js';

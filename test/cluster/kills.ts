@@ -2,8 +2,8 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seededRandom } from '../../bench/compare/random.js';
-import type { NatsServers } from '../../bench/cluster/nats.js';
+import { seededRandom } from '../../bench/random.js';
+import type { NatsServers } from '../../bench/nats.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { commitRows, snapshot } from '../support/stores.js';
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { backupStore } from '../../storage/backup.js';
 import { bundleFile } from '../../storage/bundle.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';

@@ -3,8 +3,8 @@
  * is told once, none is left out, and no snapshot goes back to what it was.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seededRandom } from '../../bench/compare/random.js';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { seededRandom } from '../../bench/random.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { fathomClient } from '../../client/index.js';
 import type { IssuedKey } from '../../storage/contract.js';
 import { fathom, serveHere } from '../support/cli.js';

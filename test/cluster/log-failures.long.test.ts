@@ -1,6 +1,6 @@
 /** A node whose WAL is full, and cannot be written into a file with a damaged block. */
 import { describe, expect, it } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import { commitRows, noisyRows, OTHER_MINT } from '../support/stores.js';
 import { LogNodes, T0 } from './log-nodes.js';
 

@@ -1,7 +1,7 @@
 import { statSync, truncateSync } from 'node:fs';
 import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import { BUNDLE_VERSION, bundleFile, type Frame, packFrame } from '../../storage/bundle.js';
 import { trimLog } from '../../storage/log/cluster.js';
 import { digestOf, type Entry, ENTRY_FORMAT, packEntry } from '../../storage/log/entry.js';

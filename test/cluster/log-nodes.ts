@@ -2,7 +2,7 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { entityTag } from '../../server/replay/entity-tag.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode, type NodeOptions, type NodeSettings } from '../../storage/log/node.js';

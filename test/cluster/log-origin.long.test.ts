@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import { packEntry, unpackEntry } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { commitRows, DataDirectory, MINT, openStore, snapshot } from '../support/stores.js';

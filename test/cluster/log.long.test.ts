@@ -6,7 +6,7 @@ import { bareTokenRow } from '../../storage/depth/catalog.js';
 import { clusterStatus, trimLog } from '../../storage/log/cluster.js';
 import { packEntry, subjectOf, tokenSubject } from '../../storage/log/entry.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import {
   binance,
   bundleOf,

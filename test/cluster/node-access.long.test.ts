@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { findProgram } from '../../bench/programs.js';
 import type { LogMessage } from '../../storage/log/log-reader.js';
 import type { NatsAccess } from '../../storage/log/connection.js';

@@ -1,7 +1,7 @@
 /** A node skips an entry only if every node refuses it. After its own failures it retries, or stops. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
 import { rewriteSegments } from '../../compute/segment/rewrite.js';
 import { backupStore } from '../../storage/backup.js';

@@ -1,6 +1,6 @@
 /** No other process can open the store of a node, however the node has opened it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { backupStore } from '../../storage/backup.js';
 import { DuckDBError } from '../../storage/duckdb/duckdb-error.js';
 import { NodeProcess } from '../support/cluster.js';

@@ -1,6 +1,6 @@
 import { headers } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { headersOf, partsOf } from '../../storage/log/parts.js';
 
 const HEADER = 'Fathom-Parts';

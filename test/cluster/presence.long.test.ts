@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { clusterStatus } from '../../storage/log/cluster.js';
 import { fathom } from '../support/cli.js';
 import { commitRows, DataDirectory, snapshot } from '../support/stores.js';

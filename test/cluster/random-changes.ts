@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { type Operation, Operations, type Rows } from '../crash/operations.js';
 import { perform } from '../crash/perform.js';
 import { after } from '../crash/contents.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { fathom, serveHere, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { becomes, eventually } from '../support/waiting.js';

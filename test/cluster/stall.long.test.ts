@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hasNats, NatsServers } from '../../bench/cluster/nats.js';
+import { hasNats, NatsServers } from '../../bench/nats.js';
 import { commitRows, DataDirectory, snapshot } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 import { asAdministrator, Node, STREAM, T0 } from './log-nodes.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { hasNats } from '../../bench/cluster/nats.js';
+import { hasNats } from '../../bench/nats.js';
 import { listenForCommands } from '../../storage/control.js';
 import type { LogMessage } from '../../storage/log/log-reader.js';
 import { fathom } from '../support/cli.js';

@@ -4,7 +4,7 @@ import { after, afterRetention, differences } from './contents.js';
 import { depthRow, HOUR, Operations, type Rows, TOKENS } from './operations.js';
 import { readCrashOptions } from './options.js';
 import { type Act, explain } from './history.js';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { BenchUsageError } from '../../bench/errors.js';
 import { temporaryDirectory } from '../support/folders.js';
 

@@ -6,7 +6,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { afterRetention } from './contents.js';
 import { type Act, explain } from './history.js';

@@ -1,7 +1,7 @@
 /** Kills single processes and runs rounds of rivals, until enough were killed or a violation is found. */
 import { renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { temporaryFolder } from '../../bench/folder.js';
 import { openStore } from '../../bench/store.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';

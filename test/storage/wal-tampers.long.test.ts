@@ -2,7 +2,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { seededRandom } from '../../bench/compare/random.js';
+import { seededRandom } from '../../bench/random.js';
 import { checkStore } from '../../storage/check/check.js';
 import { DATABASE_FILE, LOG_FOLDER, WAL_FILE } from '../../storage/data-directory.js';
 import { DiskFullError, InputError } from '../../storage/errors.js';
