@@ -19,6 +19,7 @@ import {
   checkColumns,
   rowsOfColumns,
   type ColumnsSeen,
+  type NumberedRow,
   type WantedColumn,
 } from './columns.js';
 import { type ArrowFile, openViewed } from './arrow-views.js';
@@ -136,14 +137,29 @@ export async function* arrowRows(
   file: string,
   wanted: readonly WantedColumn[],
   onColumns?: ColumnsSeen,
-): AsyncGenerator<Record<string, unknown>[]> {
+  only?: ReadonlySet<number>,
+): AsyncGenerator<NumberedRow[]> {
+  let first = 1;
   yield* readArrowBatches(file, wanted, onColumns, (batch) => {
-    const columns = wanted.flatMap((column) => {
-      const vector = batch.getChild(column.name);
-      return vector === null ? [] : [readingOf(column, vector)];
-    });
-    return [rowsOfColumns(columns, batch.numRows)];
+    const from = first;
+    first += batch.numRows;
+    if (only === undefined) return [rowsOfBatch(batch, wanted, from)];
+    return [...only]
+      .filter((line) => line >= from && line < first)
+      .map((line) => rowsOfBatch(batch.slice(line - from, line - from + 1), wanted, line));
   });
+}
+
+function rowsOfBatch(
+  batch: RecordBatch,
+  wanted: readonly WantedColumn[],
+  firstLine: number,
+): NumberedRow[] {
+  const columns = wanted.flatMap((column) => {
+    const vector = batch.getChild(column.name);
+    return vector === null ? [] : [readingOf(column, vector)];
+  });
+  return rowsOfColumns(columns, batch.numRows).map((row, i) => ({ line: firstLine + i, row }));
 }
 
 function columnsOf(schema: Schema) {

@@ -18,6 +18,7 @@ import {
   type ColumnKind,
   type ColumnsSeen,
   type FoundColumn,
+  type NumberedRow,
   plainValue,
   readTimeNumber,
   readTimestamp,
@@ -38,6 +39,9 @@ const NESTED_MEMORY_MIB = 1024;
 const MAX_KNOWN_TEXTS = 16_384;
 /** Replaces a value that is not a text: in a text column of another type, any value is a fault. */
 const NO_TEXT = '0';
+
+/** DuckDB's name for the number of a row in its file, from 0. */
+const ROW_NUMBER = 'file_row_number';
 
 /** Bytes of lines of JSON passed on at once. */
 const LINES_BYTES = 1024 * 1024;
@@ -60,25 +64,50 @@ interface OpenParquet {
 /**
  * The rows of a Parquet file as objects with the wanted columns, with lists and structs as in JSON; 64-bit integers
  * inside those are bigints.
+ * @param only the lines whose rows are of interest: others may be left out
  * @throws InputError if the file is damaged, cut short, not a Parquet file or lacks a column
  */
 export async function* parquetRows(
   file: string,
   wanted: readonly WantedColumn[],
   onColumns?: ColumnsSeen,
-): AsyncGenerator<Record<string, unknown>[]> {
-  yield* parquetSource(file, wanted, onColumns, async function* ({ reader, source, found }) {
-    const columns = wanted.flatMap((column) => {
-      const { type } = found.get(column.name) ?? {};
-      return type === undefined ? [] : [readingOf(column, type)];
-    });
-    const list = columns.map(({ sql }) => sql);
-    for await (const chunk of reader.stream(`SELECT ${list.join(', ')} FROM ${source}`)) {
-      const read = columns.map((column, i) => ({ ...column, values: chunk.values(i) }));
-      yield rowsOfColumns(read, chunk.rowCount);
-    }
-  });
+  only?: ReadonlySet<number>,
+): AsyncGenerator<NumberedRow[]> {
+  yield* parquetSource(
+    file,
+    wanted,
+    onColumns,
+    async function* ({ reader, source, found }) {
+      const columns = wanted.flatMap((column) => {
+        const { type } = found.get(column.name) ?? {};
+        return type === undefined ? [] : [readingOf(column, type)];
+      });
+      const list = columns.map(({ sql }) => sql);
+      // A column of this name hides the rows' numbers.
+      const isHidden = [...found.keys()].some((name) => name.toLowerCase() === ROW_NUMBER);
+      const rowNumbers = only === undefined || isHidden ? null : [...only];
+      let where = '';
+      if (rowNumbers !== null) {
+        list.push(ROW_NUMBER);
+        where = ` WHERE ${ROW_NUMBER} IN (${rowNumbers.map((line) => line - 1).join(', ')})`;
+      }
+      let line = 0;
+      for await (const chunk of reader.stream(`SELECT ${list.join(', ')} FROM ${source}${where}`)) {
+        const read = columns.map((column, i) => ({ ...column, values: chunk.values(i) }));
+        const numberOf = rowNumbers && chunk.reader(columns.length);
+        yield rowsOfColumns(read, chunk.rowCount).map((row, i) => {
+          line = numberOf === null ? line + 1 : Number(numberOf(i)) + 1;
+          return { line, row };
+        });
+      }
+    },
+    memoryFor(wanted),
+  );
 }
+
+/** Columns of any kind may be nested. */
+const memoryFor = (wanted: readonly WantedColumn[]): number =>
+  wanted.some(({ kind }) => kind === 'any') ? NESTED_MEMORY_MIB : READER_MEMORY_MIB;
 
 /** What to select of a column, and how its values are read. */
 function readingOf({ name, time }: WantedColumn, type: string) {

@@ -33,7 +33,7 @@ export interface RowSource {
   symbols: SymbolAddresses | null;
   /** For the formats with a schema. */
   onColumns?: ColumnsSeen;
-  /** The lines whose rows are of interest; readers of text may leave out others. */
+  /** The lines whose rows are of interest; readers may leave out others. */
   only?: ReadonlySet<number>;
 }
 
@@ -68,16 +68,16 @@ function fileBatches(
   wanted: readonly WantedColumn[],
   faults: FaultLog,
 ): AsyncGenerator<NumberedRow[]> {
-  const { file, format, onColumns } = source;
+  const { file, format, onColumns, only } = source;
   switch (format) {
     case 'ndjson':
       return jsonBatches(source, wanted, faults);
     case 'csv':
       return csvBatches(source, wanted, faults);
     case 'parquet':
-      return numbered(parquetRows(file, wanted, onColumns));
+      return parquetRows(file, wanted, onColumns, only);
     case 'arrow':
-      return numbered(arrowRows(file, wanted, onColumns));
+      return arrowRows(file, wanted, onColumns, only);
   }
 }
 
@@ -235,11 +235,4 @@ function valueOfText({ kind, isTime }: CsvColumn, text: string): unknown {
   if (kind === 'number' && NUMBER_TEXT.test(text)) return isTime ? timeNumber(text) : Number(text);
   if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
-}
-
-async function* numbered(
-  batches: AsyncIterable<Record<string, unknown>[]>,
-): AsyncGenerator<NumberedRow[]> {
-  let line = 0;
-  for await (const rows of batches) yield rows.map((row) => ({ line: ++line, row }));
 }

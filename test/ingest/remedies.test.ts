@@ -6,13 +6,51 @@ import {
   CompressionType,
   RecordBatchFileWriter,
   tableFromArrays,
+  tableToIPC,
 } from 'apache-arrow';
 import { describe, expect, it, vi } from 'vitest';
-import { cells, csv, lines, MINT, StoreScratch } from '../support/ingest.js';
+import { cells, csv, duckdb, lines, MINT, readJson, StoreScratch } from '../support/ingest.js';
 import type { Json } from '../support/tables.js';
 
 const T = 1_794_000_000;
 const scratch = new StoreScratch();
+
+describe('the flag that a late row needs is found', () => {
+  const faulty = [3000, 4990, 5000];
+  const rows = Array.from({ length: 5000 }, (_, i): Json => {
+    const side = faulty.includes(i + 1) ? 'sell' : 'bid';
+    const market = { source: 'Kraken', exchange_type: 'CEX', pair: 'SOL/USD' };
+    return { chain: 'mainchain', address: MINT, t: T + i, ...market, side, price: 99, size: 1 };
+  });
+  const expected = faulty.map(
+    (line) => `${line}: side: must be bid or ask: "sell" for ask: add --coerce`,
+  );
+  const source = (): string => readJson(scratch.file('.ndjson', lines(rows)));
+
+  it('in Parquet of several row groups', async () => {
+    const file = scratch.place('groups.parquet');
+    await duckdb(`COPY (SELECT * FROM ${source()}) TO '${file}' (ROW_GROUP_SIZE 2048)`);
+    expect(await scratch.refuses('levels', file)).toEqual(expected);
+  });
+
+  it('in Parquet with a column of the name by which rows are found', async () => {
+    const file = await scratch.parquet(`SELECT *, 7 AS "File_Row_Number" FROM ${source()}`);
+    expect(await scratch.refuses('levels', file)).toEqual(expected);
+  });
+
+  it('in Arrow of several batches', async () => {
+    const names = Object.keys(rows[0]);
+    const batch = (from: number, to: number) =>
+      tableFromArrays(
+        Object.fromEntries(
+          names.map((name) => [name, rows.slice(from, to).map((row) => row[name] as string)]),
+        ),
+      );
+    const file = scratch.place('batches.arrow');
+    writeFileSync(file, tableToIPC(batch(0, 4995).concat(batch(4995, 5000)), 'stream'));
+    expect(await scratch.refuses('levels', file)).toEqual(expected);
+  });
+});
 
 describe('a file with a whole book in each row', () => {
   const rest = { chain: 'mainchain', address: MINT, t: T, source: 'Kraken', exchange_type: 'CEX' };
