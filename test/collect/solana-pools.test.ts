@@ -1,0 +1,298 @@
+import { describe, expect, it } from 'vitest';
+import { JsonRpc } from '../../collect/chains/json-rpc.js';
+import { viewOf } from '../../collect/chains/pool-state.js';
+import { programAddress } from '../../collect/chains/program-address.js';
+import {
+  METEORA_DLMM,
+  RAYDIUM_AMM,
+  RAYDIUM_CPMM,
+  WHIRLPOOL,
+} from '../../collect/chains/solana-layouts.js';
+import { AccountFields, SolanaNode } from '../../collect/chains/solana-node.js';
+import { readSolanaPools, SolanaPool } from '../../collect/chains/solana-pools.js';
+import * as accounts from '../reference/solana-accounts.js';
+import { reasonOf, seen } from '../support/collected.js';
+import { SolanaStub } from '../support/solana-stub.js';
+
+const never = new AbortController().signal;
+const POOL = '24WZto6BNjNamZFUPf3nQZZaFpuvBwdqT5B8QQjpNjGb';
+const OTHER = '65shmpuYmxx5p7ggNCZbyrGLCXVqbBR1ZD5aAocRBUNG';
+const SOL = 'So11111111111111111111111111111111111111112';
+const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+const VAULTS = [
+  'FSBDeuLQ19Hse2jzhHfDwTvEoeRWD7UKK4BM1zgbV7pY',
+  'HJPjoWUrhoZzkNfRpHuieeFk9WcZWjwy6PBjZ81ngndJ',
+] as const;
+const TOKENS = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const TOKENS_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+const METADATA = 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s';
+
+/** Two tokens: SOL with a name, and the other one, of Token-2022, without. */
+function putTokens(stub: SolanaStub): void {
+  stub.accounts.set(SOL, [TOKENS, accounts.pack(accounts.MINT, { decimals: 9 })]);
+  const longer = Buffer.concat([accounts.pack(accounts.MINT, { decimals: 6 }), Buffer.alloc(200)]);
+  stub.accounts.set(USDC, [TOKENS_2022, longer]);
+  const seeds = [Buffer.from('metadata'), METADATA, SOL].map((seed) =>
+    typeof seed === 'string' ? Buffer.from(accounts.decodeKey(seed)) : seed,
+  );
+  stub.accounts.set(programAddress(METADATA, seeds), [METADATA, accounts.packMetadata(SOL, 'SOL')]);
+}
+
+const whirlpool = (tick: number, spacing = 64, liquidity = 0n) =>
+  accounts.pack(
+    accounts.WHIRLPOOL,
+    {
+      tick_spacing: spacing,
+      liquidity,
+      sqrt_price: BigInt(Math.round(1.0001 ** (tick / 2) * 2 ** 64)),
+      tick_current_index: tick,
+      token_mint_a: SOL,
+      token_mint_b: USDC,
+    },
+    'Whirlpool',
+  );
+
+/** Puts the array that holds a tick. */
+function putArray(stub: SolanaStub, pool: string, spacing: number, nets: [number, bigint][]): void {
+  const width = 88 * spacing;
+  const start = Math.floor(nets[0][0] / width) * width;
+  const head = WHIRLPOOL.readPool(pool, new AccountFields(whirlpool(nets[0][0], spacing)));
+  const data = accounts.packWhirlpoolArray('dynamic', { pool, start, spacing }, nets);
+  stub.accounts.set(head.addressOf(start), [WHIRLPOOL.program, data]);
+}
+
+async function open() {
+  const stub = await SolanaStub.start();
+  putTokens(stub);
+  const node = new SolanaNode(new JsonRpc(stub.node.url));
+  return { stub, node };
+}
+
+describe('accounts', () => {
+  it('of more than a call come of one slot', async () => {
+    const { stub, node } = await open();
+    const many = Array.from({ length: 250 }, (_, i) =>
+      programAddress(WHIRLPOOL.program, [Buffer.from(String(i))]),
+    );
+    stub.accounts.set(many[180], [TOKENS, Buffer.from('here')]);
+    const at = await node.accounts(many, never);
+    expect([at.slot, at.timeS, at.accounts.size]).toEqual([1_000, stub.timeS, 251]);
+    expect(at.accounts.get(many[180])!.data.toString()).toBe('here');
+    expect(at.accounts.get(many[0])).toBe(null);
+    // A hundred a call, the clock among them.
+    expect(stub.node.requests[0].map(({ params }) => params[0].length)).toEqual([100, 100, 53]);
+  });
+
+  it('are asked for again while their calls are of different slots', async () => {
+    const { stub, node } = await open();
+    stub.slots = [1_000, 1_000, 1_001, 1_001, 1_002, 1_002, 1_003, 1_003, 1_003];
+    const many = Array.from({ length: 250 }, (_, i) =>
+      programAddress(WHIRLPOOL.program, [Buffer.from(String(i))]),
+    );
+    expect((await node.accounts(many, never)).slot).toBe(1_003);
+    expect(stub.node.requests.length).toBe(3);
+    stub.slots = Array.from({ length: 100 }, (_, i) => 2_000 + i);
+    await expect(node.accounts(many, never)).rejects.toThrow('250 accounts came from slots');
+  });
+
+  it('never are of an older slot than before, unless the whole node is', async () => {
+    const { stub, node } = await open();
+    stub.slots = [1_000, 998, 999, 1_001];
+    expect((await node.accounts([SOL], never)).slot).toBe(1_000);
+    expect((await node.accounts([SOL], never)).slot).toBe(1_001);
+    stub.slots = [10];
+    await expect(node.accounts([SOL], never)).rejects.toThrow('Minimum context slot');
+    expect((await node.accounts([SOL], never)).slot).toBe(10);
+  });
+
+  it.each([
+    ['no list', { value: null }],
+    ['too few', { value: [] }],
+    ['no clock', { value: [null, null] }],
+    ['an account without data', { value: [{ owner: TOKENS }, null] }],
+    ['another encoding', { value: [{ owner: TOKENS, data: ['zz', 'base58'] }, null] }],
+  ])('of a garbled reply are refused: %s', async (_what, result) => {
+    const { stub, node } = await open();
+    stub.node.answer = () => ({ result });
+    await expect(node.accounts([SOL], never)).rejects.toMatchObject({ failure: 'refused' });
+  });
+});
+
+describe('pools', () => {
+  it('are read with their ticks, decimals and symbols at one slot', async () => {
+    const { stub, node } = await open();
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(-21_401, 64, 500n)]);
+    putArray(stub, POOL, 64, [
+      [-21_440, 300n],
+      [-21_376, -400n],
+    ]);
+    const { slot, states } = await readSolanaPools(
+      node,
+      [new SolanaPool(POOL, [WHIRLPOOL])],
+      never,
+    );
+    expect(slot).toBe(1_000);
+    expect(states).toMatchObject([
+      {
+        layout: 'clmm',
+        sides: [
+          { address: SOL, decimals: 9, symbol: 'SOL' },
+          { address: USDC, decimals: 6, symbol: null },
+        ],
+        fields: {
+          ticks: [
+            [-46_876, '200'],
+            [-21_440, '300'],
+            [-21_376, '-400'],
+            [4_074, '-100'],
+          ],
+        },
+      },
+    ]);
+    // The pool alone, then all that it names.
+    expect(stub.node.requests.map(([{ params }]) => params[0].length)).toEqual([2, 16]);
+  });
+
+  it('whose price leaves the accounts that were read are read again', async () => {
+    const { stub, node } = await open();
+    const pool = new SolanaPool(POOL, [WHIRLPOOL]);
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(0)]);
+    await readSolanaPools(node, [pool], never);
+    const before = stub.node.requests.length;
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(100)]);
+    await readSolanaPools(node, [pool], never);
+    expect(stub.node.requests.length).toBe(before + 1);
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(9_000, 64, 7n)]);
+    putArray(stub, POOL, 64, [
+      [32_000, 5n],
+      [32_064, -12n],
+    ]);
+    const { states } = await readSolanaPools(node, [pool], never);
+    expect(stub.node.requests.length).toBe(before + 3);
+    expect(states).toMatchObject([
+      {
+        fields: {
+          ticks: [
+            [-16_475, '7'],
+            [32_000, '5'],
+            [32_064, '-12'],
+          ],
+        },
+      },
+    ]);
+  });
+
+  it('of the several programs of a token are read together, and faults stay with their pools', async () => {
+    const { stub, node } = await open();
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(0)]);
+    stub.accounts.set(OTHER, [TOKENS, Buffer.alloc(165)]);
+    stub.accounts.set(VAULTS[0], [WHIRLPOOL.program, Buffer.from('short')]);
+    const cut = whirlpool(0).subarray(0, 100);
+    stub.accounts.set(VAULTS[1], [WHIRLPOOL.program, cut]);
+    const addresses = [POOL, OTHER, ...VAULTS, USDC, SOL];
+    const pools = addresses.map((address) => new SolanaPool(address, [WHIRLPOOL, METEORA_DLMM]));
+    stub.accounts.delete(SOL);
+    const { states } = await readSolanaPools(node, [...pools], never);
+    expect(states.map(reasonOf)).toEqual([
+      expect.stringContaining('a mint is not of the token program'),
+      expect.stringContaining(`its account belongs to ${TOKENS}`),
+      expect.stringContaining('its account is no Whirlpool'),
+      expect.stringContaining('an account is cut'),
+      expect.stringContaining(`its account belongs to ${TOKENS_2022}`),
+      expect.stringContaining('there is no such account'),
+    ]);
+  });
+
+  it('refuse arrays of another pool, and of another program', async () => {
+    const { stub, node } = await open();
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(0)]);
+    const head = WHIRLPOOL.readPool(POOL, new AccountFields(whirlpool(0)));
+    const place = { pool: OTHER, start: 0, spacing: 64 };
+    const data = accounts.packWhirlpoolArray('fixed', place, []);
+    const read = async () => {
+      const { states } = await readSolanaPools(node, [new SolanaPool(POOL, [WHIRLPOOL])], never);
+      return reasonOf(states[0]);
+    };
+    stub.accounts.set(head.addressOf(0), [WHIRLPOOL.program, data]);
+    expect(await read()).toContain(`a tick array is of ${OTHER} at 0`);
+    stub.accounts.set(head.addressOf(0), [TOKENS, data]);
+    expect(await read()).toContain(`an account belongs to ${TOKENS}`);
+    // An account that was closed is as good as none.
+    stub.accounts.set(head.addressOf(0), [TOKENS, Buffer.alloc(0)]);
+    expect(await read()).toBe(null);
+  });
+});
+
+describe('pools of constant product', () => {
+  const vault = (mint: string, amount: bigint) =>
+    [TOKENS, accounts.pack(accounts.TOKEN_ACCOUNT, { mint, amount })] as const;
+  const programs = [RAYDIUM_CPMM, RAYDIUM_AMM];
+  const cpmm = (status = 0) =>
+    accounts.pack(
+      accounts.CPMM_POOL,
+      {
+        status,
+        token_0_vault: VAULTS[0],
+        token_1_vault: VAULTS[1],
+        token_0_mint: SOL,
+        token_1_mint: USDC,
+        protocol_fees_token_0: 1,
+        protocol_fees_token_1: 2,
+        fund_fees_token_0: 10,
+        fund_fees_token_1: 20,
+        creator_fees_token_0: 100,
+        creator_fees_token_1: 200,
+      },
+      'PoolState',
+    );
+  const amm = (status = 6) =>
+    accounts.pack(accounts.RAYDIUM_AMM, {
+      status,
+      base_vault: VAULTS[0],
+      quote_vault: VAULTS[1],
+      base_mint: SOL,
+      quote_mint: USDC,
+      base_need_take_pnl: 3,
+      quote_need_take_pnl: 4,
+    });
+
+  async function read(owner: string, data: Buffer, amounts = [5_000_000_000n, 750_000_000n]) {
+    const { stub, node } = await open();
+    stub.accounts.set(POOL, [owner, data]);
+    stub.accounts.set(VAULTS[0], vault(SOL, amounts[0]));
+    stub.accounts.set(VAULTS[1], vault(USDC, amounts[1]));
+    const { states } = await readSolanaPools(node, [new SolanaPool(POOL, programs)], never);
+    return states[0];
+  }
+
+  it.each([
+    ['CPMM', RAYDIUM_CPMM.program, cpmm(), 4.999999889, 749.999778],
+    ['AMM', RAYDIUM_AMM.program, amm(), 4.999999997, 749.999996],
+  ])('hold what is in their vaults less what they owe: %s', async (_name, owner, data, x, y) => {
+    const state = await read(owner, data);
+    if (state instanceof Error) throw state;
+    const view = seen(state, SOL);
+    const body = { reserve_token: x, reserve_quote: y, quote_usd: 1 };
+    expect(view.body(1)).toEqual({ constant_product: body });
+    expect(view.price).toBe(y / x);
+    expect(viewOf(state, 'pool', USDC)).toMatchObject({ price: x / y, pair: `SOL/${USDC}` });
+    expect(viewOf(state, 'pool', POOL)).toBe(`the pool holds ${SOL} and ${USDC}`);
+  });
+
+  it('are refused where they do not trade, or owe more than they hold', async () => {
+    const { program } = RAYDIUM_CPMM;
+    expect(reasonOf(await read(program, cpmm(4)))).toContain('its swaps are disabled');
+    expect(reasonOf(await read(program, cpmm(), [100n, 1_000n]))).toContain(
+      'less than the pool owes',
+    );
+    expect(reasonOf(await read(RAYDIUM_AMM.program, amm(1)))).toContain('its status is 1');
+    const short = amm().subarray(0, 700);
+    expect(reasonOf(await read(RAYDIUM_AMM.program, short))).toContain('no AmmInfo');
+  });
+
+  it('have no price while a vault is empty', async () => {
+    const state = await read(RAYDIUM_AMM.program, amm(), [3n, 750n]);
+    if (state instanceof Error) throw state;
+    expect(viewOf(state, 'pool', SOL)).toBe('the pool has no price');
+  });
+});

@@ -1,0 +1,122 @@
+/** Pools of Uniswap on a chain of their own, against what their positions make. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { evmReader } from '../../collect/chains/chain-reader.js';
+import { UniswapPool } from '../../collect/chains/uniswap.js';
+import { binClmm, binConstantProduct, roundLadder } from '../reference/binning.js';
+import { ANVIL, Chain, Uniswap } from '../support/anvil.js';
+import { cellsOf, reasonOf, seen } from '../support/collected.js';
+
+const never = new AbortController().signal;
+
+/** `[tick, liquidity_net]` of positions, ascending. */
+function ticksOf(positions: [number, number, bigint][]): [number, string][] {
+  const nets = new Map<number, bigint>();
+  for (const [low, high, liquidity] of positions) {
+    nets.set(low, (nets.get(low) ?? 0n) + liquidity);
+    nets.set(high, (nets.get(high) ?? 0n) - liquidity);
+  }
+  return [...nets]
+    .filter(([, net]) => net !== 0n)
+    .sort(([a], [b]) => a - b)
+    .map(([tick, net]) => [tick, String(net)]);
+}
+
+describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
+  let uniswap: Uniswap;
+  let chain: Chain;
+  const positions: [number, number, bigint][] = [];
+  let pool: string;
+  let pair: string;
+
+  beforeAll(async () => {
+    chain = await Chain.start();
+    uniswap = await Uniswap.deploy(chain);
+    // The square root of 150 is 12.247.
+    pool = await uniswap.createPool(3000, (12_247n * 2n ** 96n) / 1000n);
+    const ranges: [number, number, [number, number]][] = [
+      [48_000, 52_200, [1_000, 150_000]],
+      [49_500, 50_700, [500, 75_000]],
+      // Beyond the ladder's ends, on one side, on the other, and on both.
+      [-887_220, 887_220, [10, 1_500]],
+      [-60_000, 49_980, [0, 40_000]],
+      [50_220, 120_000, [900, 0]],
+      [90_000, 100_020, [700, 0]],
+    ];
+    for (const [low, high, amounts] of ranges) {
+      positions.push([low, high, await uniswap.mint(3000, low, high, amounts)]);
+    }
+    await uniswap.swap(3000, 1, 20_000);
+    pair = await uniswap.createPair([100, 15_300]);
+  });
+
+  it.each([0, 1] as const)(
+    'have the ladder of their positions, seen from token %i',
+    async (token) => {
+      const { states, height } = await evmReader(chain.url)([new UniswapPool(pool, 3)], never);
+      expect(height).toBe(Number(await chain.request('eth_blockNumber')));
+      const view = seen(states[0], uniswap.tokens[token]);
+      const [sqrtPriceX96, tick] = await chain.call(pool, 'slot0()');
+      const whole = {
+        sqrt_price_x96: String(sqrtPriceX96),
+        ticks: ticksOf(positions),
+        decimals0: 18,
+        decimals1: 18,
+        token,
+        quote_usd: 2,
+      };
+      const priceUsd = view.price * 2;
+      const raw = (Number(sqrtPriceX96) / 2 ** 96) ** 2;
+      expect(view.price).toBeCloseTo(token === 0 ? raw : 1 / raw, 10);
+      const cells = cellsOf(priceUsd, view.body(2));
+      expect(cells).toEqual(roundLadder(binClmm(priceUsd, whole)));
+      // Down to the ladder's end, where only the widest positions reach.
+      expect(cells[0][0]).toBe(-232);
+      expect(cells.at(-1)![0]).toBe(242);
+      expect(Number(tick)).toBeGreaterThan(50_000);
+    },
+  );
+
+  it('have the amounts of a pair of v2', async () => {
+    const { states } = await evmReader(chain.url)([new UniswapPool(pair, 2)], never);
+    const view = seen(states[0], uniswap.tokens[0]);
+    expect(view.price).toBe(153);
+    const body = { reserve_token: 100, reserve_quote: 15_300, quote_usd: 1 };
+    expect(view.body(1)).toEqual({ constant_product: body });
+    expect(cellsOf(153, view.body(1))).toEqual(roundLadder(binConstantProduct(153, [body])));
+    expect(view.quote.address.toLowerCase()).toBe(uniswap.tokens[1].toLowerCase());
+  });
+
+  it('are named by their tokens where these have symbols, else by addresses', async () => {
+    const { states } = await evmReader(chain.url)([new UniswapPool(pool, 3)], never);
+    const view = seen(states[0], uniswap.tokens[0]);
+    // The test's token is one of v2's own liquidity tokens.
+    expect(view).toMatchObject({ pair: 'UNI-V2/UNI-V2' });
+  });
+
+  it('do not stop the others where one is no pool', async () => {
+    const pools = [
+      new UniswapPool(pair, 3),
+      new UniswapPool(uniswap.tokens[0], 2),
+      new UniswapPool(chain.account, 3),
+      new UniswapPool(pool, 3),
+    ];
+    const { states } = await evmReader(chain.url)(pools, never);
+    expect(states.map(reasonOf)).toEqual([
+      expect.stringContaining('reverted'),
+      expect.stringContaining('reverted'),
+      expect.stringContaining('no such contract'),
+      null,
+    ]);
+  });
+
+  it('are read with the selectors of their functions', async () => {
+    const { SELECTOR } = await import('../../collect/chains/uniswap.js');
+    const words = { tickBitmap: 'int16', ticks: 'int24' } as Record<string, string>;
+    for (const [name, selector] of Object.entries(SELECTOR)) {
+      expect([name, selector]).toEqual([
+        name,
+        await chain.selector(`${name}(${words[name] ?? ''})`),
+      ]);
+    }
+  });
+});
