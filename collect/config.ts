@@ -101,13 +101,16 @@ function refuseUnknown(fields: JsonFields, known: readonly string[]): void {
 
 function readToken(fields: JsonFields, i: number): TokenConfig {
   refuseUnknown(fields, ['token', 'price', 'sources']);
-  const sources = objectsOf(fields, 'sources', `tokens[${i}].`).map(readSource);
+  const token = tokenOf(fields);
+  const sources = objectsOf(fields, 'sources', `tokens[${i}].`).map((source) =>
+    readSource(source, token),
+  );
   const price = fields.textOrNull('price');
   if (price !== null && !sources.some(({ id }) => id === price)) {
     const ids = sources.map(({ id }) => id);
     throw fields.fault('price', `expected the id of one of its sources (${ids.join(', ')})`);
   }
-  return { token: tokenOf(fields), price, sources };
+  return { token, price, sources };
 }
 
 function tokenOf(fields: JsonFields): TokenName {
@@ -121,7 +124,7 @@ function tokenOf(fields: JsonFields): TokenName {
   return { chain, address: canonicalAddress(address) };
 }
 
-function readSource(fields: JsonFields): SourceConfig {
+function readSource(fields: JsonFields, token: TokenName): SourceConfig {
   const kindName = fields.text('kind');
   const kinds = Object.keys(SOURCE_KINDS);
   const kind = Object.hasOwn(SOURCE_KINDS, kindName) ? SOURCE_KINDS[kindName] : undefined;
@@ -130,7 +133,7 @@ function readSource(fields: JsonFields): SourceConfig {
   const id = fields.text('id');
   if (id.length > MAX_ID_CHARS)
     throw fields.fault('id', `expected at most ${MAX_ID_CHARS} characters`);
-  return { id, quoteUsd: quoteOf(fields), open: kind.read(fields, id) };
+  return { id, quoteUsd: quoteOf(fields), open: kind.read(fields, id, token) };
 }
 
 function quoteOf(fields: JsonFields): number | string | null {
@@ -182,7 +185,9 @@ export const EXAMPLE = `{
       // quote_usd: USD of the currency that the prices are in, or the id of a source whose price it is.
       {"id": "binance", "kind": "exchange", "exchange": "binance", "symbol": "SOLUSDT", "quote_usd": 1},
       // Sizes of some markets are contracts: contract_size is the coins of one, contract_usd its USD.
-      {"id": "okx-perp", "kind": "exchange", "exchange": "okx", "symbol": "SOL-USDT-SWAP", "type": "cex_perp", "contract_size": 1, "quote_usd": 1}
+      {"id": "okx-perp", "kind": "exchange", "exchange": "okx", "symbol": "SOL-USDT-SWAP", "type": "cex_perp", "contract_size": 1, "quote_usd": 1},
+      // A pool on a chain, read from a node: rpc is any URL of one.
+      {"id": "orca", "kind": "whirlpool", "rpc": "https://api.mainnet-beta.solana.com", "pool": "HJPjoWUrhoZzkNfRpHuieeFk9WcZWjwy6PBjZ81ngndJ", "quote_usd": 1}
     ]
   }]
 }

@@ -20,7 +20,8 @@ export class PollSource implements Source {
     private readonly context: SourceContext,
   ) {
     [this.name, this.venue, this.type] = [market.id, market.exchangeName, market.type];
-    this.compared = market.exchange.seen;
+    const { seen } = market.exchange;
+    this.compared = seen === null ? null : `messages of ${seen}`;
   }
 
   start(): void {}

@@ -1,5 +1,7 @@
 /** The kinds of sources that a configuration may name. A further kind is one more entry. */
+import type { TokenName } from '../storage/contract.js';
 import type { JsonFields } from '../storage/import/fields.js';
+import { POOL_KINDS } from './chains/pool-source.js';
 import { EXCHANGE_FIELDS, readExchangeMarket } from './exchange-market.js';
 import { PollSource } from './poll-source.js';
 import type { Source, SourceContext } from './source.js';
@@ -9,7 +11,7 @@ export interface SourceKind {
   /** Its fields besides `id`, `kind` and `quote_usd`. */
   readonly fields: readonly string[];
   /** Checks the fields. @throws InputError that names the field and what was expected */
-  read(fields: JsonFields, id: string): (context: SourceContext) => Source;
+  read(fields: JsonFields, id: string, token: TokenName): (context: SourceContext) => Source;
 }
 
 export const SOURCE_KINDS: Readonly<Record<string, SourceKind>> = {
@@ -23,4 +25,5 @@ export const SOURCE_KINDS: Readonly<Record<string, SourceKind>> = {
           : new StreamSource(market, context);
     },
   },
+  ...POOL_KINDS,
 };

@@ -40,7 +40,7 @@ export interface Source {
   readonly type: MarketType;
   /** What shows that a message was lost, for people. */
   readonly losses: string;
-  /** The real messages that the code was compared with; null: only documents. */
+  /** What is real that the code was compared with; null: only documents. */
   readonly compared: string | null;
   /** Begins to follow the market. Never throws: what fails is a reason of `sample()`. */
   start(): void;

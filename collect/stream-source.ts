@@ -81,7 +81,7 @@ export class StreamSource implements Source {
     [this.name, this.venue, this.type] = [id, exchangeName, market.type];
     const rules = exchange.rulesOf(market);
     this.losses = lossesOf(exchange, rules);
-    this.compared = exchange.seen;
+    this.compared = exchange.seen === null ? null : `messages of ${exchange.seen}`;
     this.feed = new FeedBook(rules, this.orders, (message) => this.orders.apply(message));
   }
 

@@ -110,6 +110,7 @@ export class ChainReader<Pool> {
   private async readAll(reading: Reading<Pool>): Promise<ReadPoolStates<Pool>> {
     // Pools that are added, and asked for, at the same moment are read with it.
     await setImmediate();
+    reading.stop.signal.throwIfAborted();
     reading.pools = new Set(this.pools);
     const pools = [...reading.pools];
     const signal = AbortSignal.any([reading.stop.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);

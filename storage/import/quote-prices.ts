@@ -21,6 +21,9 @@ const STABLECOIN_ADDRESSES: ReadonlySet<string> = new Set([
 ]);
 
 /** The USD price from the options for an address, 1 for stablecoins, otherwise null. */
-export function quoteUsdOf(options: ImportOptions, address: string): number | null {
+export function quoteUsdOf(
+  options: Pick<ImportOptions, 'quoteUsdByAddress'>,
+  address: string,
+): number | null {
   return options.quoteUsdByAddress.get(address) ?? (STABLECOIN_ADDRESSES.has(address) ? 1 : null);
 }

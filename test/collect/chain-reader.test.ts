@@ -86,7 +86,9 @@ describe('the pools of a token', () => {
     reader.add('a');
     const { answer } = chain;
     chain.answer = (_pools, signal) =>
-      new Promise((_, failed) => signal.addEventListener('abort', () => failed(signal.reason)));
+      new Promise((_, failed) =>
+        signal.addEventListener('abort', () => failed(signal.reason as Error)),
+      );
     const first = ask('a', 60);
     const second = ask('a', 120);
     expect(await first).toBe('not read within the interval');

@@ -116,7 +116,7 @@ it('reads the example, comments and all, and that of the document', () => {
   expect([everyS, tokens[0].price, tokens[0].sources.map(({ quoteUsd }) => quoteUsd)]).toEqual([
     60,
     'kraken',
-    [1, 1, 1, 1],
+    [1, 1, 1, 1, 1],
   ]);
   const { blocks } = documentNamed('docs/collect.md');
   const shown = blocks.find(({ info }) => info === 'json')!;

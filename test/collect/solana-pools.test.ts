@@ -12,45 +12,23 @@ import { AccountFields, SolanaNode } from '../../collect/chains/solana-node.js';
 import { readSolanaPools, SolanaPool } from '../../collect/chains/solana-pools.js';
 import * as accounts from '../reference/solana-accounts.js';
 import { reasonOf, seen } from '../support/collected.js';
-import { SolanaStub } from '../support/solana-stub.js';
+import {
+  putTokens,
+  SOL,
+  SolanaStub,
+  TOKENS,
+  TOKENS_2022,
+  USDC,
+  whirlpool,
+} from '../support/solana-stub.js';
 
 const never = new AbortController().signal;
 const POOL = '24WZto6BNjNamZFUPf3nQZZaFpuvBwdqT5B8QQjpNjGb';
 const OTHER = '65shmpuYmxx5p7ggNCZbyrGLCXVqbBR1ZD5aAocRBUNG';
-const SOL = 'So11111111111111111111111111111111111111112';
-const USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const VAULTS = [
   'FSBDeuLQ19Hse2jzhHfDwTvEoeRWD7UKK4BM1zgbV7pY',
   'HJPjoWUrhoZzkNfRpHuieeFk9WcZWjwy6PBjZ81ngndJ',
 ] as const;
-const TOKENS = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
-const TOKENS_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
-const METADATA = 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s';
-
-/** Two tokens: SOL with a name, and the other one, of Token-2022, without. */
-function putTokens(stub: SolanaStub): void {
-  stub.accounts.set(SOL, [TOKENS, accounts.pack(accounts.MINT, { decimals: 9 })]);
-  const longer = Buffer.concat([accounts.pack(accounts.MINT, { decimals: 6 }), Buffer.alloc(200)]);
-  stub.accounts.set(USDC, [TOKENS_2022, longer]);
-  const seeds = [Buffer.from('metadata'), METADATA, SOL].map((seed) =>
-    typeof seed === 'string' ? Buffer.from(accounts.decodeKey(seed)) : seed,
-  );
-  stub.accounts.set(programAddress(METADATA, seeds), [METADATA, accounts.packMetadata(SOL, 'SOL')]);
-}
-
-const whirlpool = (tick: number, spacing = 64, liquidity = 0n) =>
-  accounts.pack(
-    accounts.WHIRLPOOL,
-    {
-      tick_spacing: spacing,
-      liquidity,
-      sqrt_price: BigInt(Math.round(1.0001 ** (tick / 2) * 2 ** 64)),
-      tick_current_index: tick,
-      token_mint_a: SOL,
-      token_mint_b: USDC,
-    },
-    'Whirlpool',
-  );
 
 /** Puts the array that holds a tick. */
 function putArray(stub: SolanaStub, pool: string, spacing: number, nets: [number, bigint][]): void {

@@ -35,7 +35,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Collects order books from exchanges, as a configuration file lists them, and stores a snapshot of each token at every interval. A source that is lost, stale, crossed or unverified is left out until it is whole again. docs/collect.md describes the configuration.',
+    'Collects order books from exchanges and pools from chains, as a configuration file lists them, and stores a snapshot of each token at every interval. A source that is lost, stale, crossed or unverified is left out until it is whole again. docs/collect.md describes the configuration.',
   words: { config: { names: 'file', repeated: true, optional: true } },
   flags: FLAGS,
   examples: [
@@ -162,7 +162,7 @@ function rowOf(source: CheckedSource): string[] {
     number(depth2Pct?.[1] ?? null),
     number(ageMs === null ? null : ageMs / 1000, ' s'),
     losses,
-    compared === null ? 'documents only' : `messages of ${compared}`,
+    compared ?? 'documents only',
     missing ?? '',
   ];
 }
