@@ -14,8 +14,11 @@ export interface Progress {
   nextFromS: number;
   /** The subscription is about this time and later: the client gets no revisions of earlier snapshots. */
   fromS: number;
-  /** The client is receiving revisions of the commits after `position` up to `upTo`, and has those of times up to `doneT`. */
-  pending: { upTo: number; doneT: number } | null;
+  /**
+   * The client is receiving revisions of the commits after `position` up to `upTo`: it has those of times up to `doneT`,
+   * and of the times up to `deletedT` it has the deletions.
+   */
+  pending: { upTo: number; doneT: number; deletedT: number } | null;
 }
 
 const VERSION = '1';
@@ -45,14 +48,16 @@ export class Cursors {
   ): Progress | (Span & { other: 'token' | 'history' }) | null {
     const [version, history, token, ...rest] = cursor.split('.').slice(0, -1);
     const numbers = rest.map((part) => parseInt(part, RADIX));
-    if (version !== VERSION || (numbers.length !== 3 && numbers.length !== 5)) return null;
+    if (version !== VERSION || ![3, 5, 6].includes(numbers.length)) return null;
     if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) return null;
-    const [position, nextFromS, fromS, ahead, doneT] = numbers;
-    const pending = numbers.length === 3 ? null : { upTo: position + ahead, doneT };
+    const [position, nextFromS, fromS, ahead, doneT, deletedT = doneT] = numbers;
+    const pending = numbers.length === 3 ? null : { upTo: position + ahead, doneT, deletedT };
     const progress = { history: commitHistory, position, nextFromS, fromS, pending };
     const isPossible =
       fromS <= nextFromS &&
-      (pending === null || (ahead > 0 && doneT >= fromS && doneT < nextFromS));
+      (pending === null ||
+        // If deletions are ahead, the first snapshot may wait for them.
+        (ahead > 0 && doneT >= (deletedT > doneT ? fromS - 1 : fromS) && deletedT < nextFromS));
     if (!isPossible || textOfParts([VERSION, history, token], progress) !== cursor) return null;
     if (token !== this.token) return { other: 'token', nextFromS, fromS };
     if (history !== nameOf(commitHistory)) return { other: 'history', nextFromS, fromS };
@@ -66,7 +71,11 @@ function textOfParts(
   { position, nextFromS, fromS, pending }: Omit<Progress, 'history'>,
 ): string {
   const numbers = [position, nextFromS, fromS];
-  if (pending !== null) numbers.push(pending.upTo - position, pending.doneT);
+  if (pending !== null) {
+    const { upTo, doneT, deletedT } = pending;
+    numbers.push(upTo - position, doneT);
+    if (deletedT > doneT) numbers.push(deletedT);
+  }
   const text = [...names, ...numbers.map(textOf)].join('.');
   return `${text}.${textOf(crc32(text))}`;
 }

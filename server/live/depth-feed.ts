@@ -124,7 +124,8 @@ export class DepthFeed {
     const { depth, clock } = this.options;
     const nowS = clock.nowS();
     const { history, position, nextFromS, fromS, pending } = progress;
-    const place = [history, position, nextFromS, fromS, pending?.upTo, pending?.doneT].join(',');
+    const { upTo, doneT, deletedT } = pending ?? {};
+    const place = [history, position, nextFromS, fromS, upTo, doneT, deletedT].join(',');
     const key = `${this.commits} ${nowS} ${tokenId} ${place}`;
     return this.steps.get(key, async () => {
       // However many subscriptions take a step at once.

@@ -43,7 +43,6 @@ export async function nextStep(progress: Progress, view: DepthView, nowS: number
   if (history !== view.history) return forgotten(progress, view);
   if (view.position < (pending?.upTo ?? position)) return { type: 'behind' };
   const oldestS = oldestServedS(nowS);
-  const isOld = (t: number): boolean => t < nowS - HISTORY_AFTER_S;
   const upTo = pending?.upTo ?? view.position;
   let { nextFromS } = progress;
   if (view.lastRevision > position) {
@@ -56,7 +55,7 @@ export async function nextStep(progress: Progress, view: DepthView, nowS: number
     }
     const now: Progress = { history, position: upTo, nextFromS, fromS, pending: null };
     if (revised.first < revised.end) {
-      return revisionStep(revised, view, progress, now, isOld);
+      return revisionStep(revised, view, progress, now, nowS);
     }
     // More commits arrived while the subscription caught up with earlier ones.
     if (view.lastRevision > upTo) return nextStep(now, view, nowS);
@@ -69,7 +68,7 @@ export async function nextStep(progress: Progress, view: DepthView, nowS: number
     ...now,
     nextFromS: plan.snapshots[count - 1].t + 1,
   });
-  return { type: 'snapshots', plan, isOld: isOld(plan.snapshots[0].t), after };
+  return { type: 'snapshots', plan, isOld: isOld(plan.snapshots[0].t, nowS), after };
 }
 
 /** The subscription continues with new snapshots. */
@@ -78,8 +77,9 @@ function forgotten({ fromS, nextFromS }: Progress, { history, position }: DepthV
 }
 
 /**
- * The step for the first times that are all deleted, or all revised. Steps of revised ones end at the same times for all
- * subscriptions, which then share them.
+ * The step for the first revised times. Deletions come first, with those between revised snapshots: a prune deletes many
+ * raw snapshots between the coarser ones that stay. Steps end at the same times for all subscriptions, which then share
+ * them.
  * @param now the progress after all revisions up to the step's
  */
 async function revisionStep(
@@ -87,33 +87,65 @@ async function revisionStep(
   view: DepthView,
   progress: Progress,
   now: Progress,
-  isOld: (t: number) => boolean,
+  nowS: number,
 ): Promise<Step> {
   const lastT = nextS === Infinity ? times[end - 1] : Infinity;
-  const after = (t: number): Progress =>
-    t === lastT ? now : { ...progress, pending: { upTo: now.position, doneT: t } };
-  const turns = new Turns();
-  let at = first;
-  const most = Math.min(end, first + MAX_DELETED);
-  while (at < most) {
+  const toldT = progress.pending?.deletedT ?? -1;
+  const after = (doneT: number, deletedT: number): Progress => {
+    if (doneT === lastT) return now;
+    const pending = { upTo: now.position, doneT, deletedT: Math.max(doneT, deletedT) };
+    return { ...progress, pending };
+  };
+  const chunkAt = (at: number, most: number) => {
     const stop = Math.min(most, at - (at % MAX_SNAPSHOTS) + MAX_SNAPSHOTS);
     const some = times.subarray(at, stop);
     // The snapshots that are shown after the last one that is left will be new ones.
     const plan = view.planAt(some.subarray(0, firstFrom(some, now.nextFromS)));
-    const shown = plan.snapshots;
-    if (at === first && shown[0]?.t === some[0]) {
-      const others = shown.findIndex(({ t }, i) => t !== some[i]);
-      const snapshots = others < 0 ? shown : shown.slice(0, others);
-      return {
-        type: 'revised',
-        plan: { ...plan, snapshots },
-        isOld: isOld(shown[0].t),
-        after: (count) => after(shown[count - 1].t),
-      };
+    return { stop, some, plan, shown: plan.snapshots.map(({ t }) => t) };
+  };
+  const turns = new Turns();
+  const isTold = times[first] <= toldT;
+  const most = isTold ? firstFrom(times, toldT + 1, first, end) : end;
+  let chunk = chunkAt(first, most);
+  if (!isTold && chunk.shown.length < chunk.some.length) {
+    const deleted: number[] = [];
+    let firstShown = Infinity;
+    let { stop } = chunk;
+    for (;;) {
+      const { some, shown } = chunk;
+      const isShown = new Set(shown);
+      for (const t of some) if (!isShown.has(t)) deleted.push(t);
+      if (firstShown === Infinity && shown.length > 0) [firstShown] = shown;
+      ({ stop } = chunk);
+      if (stop === most || deleted.length + MAX_SNAPSHOTS > MAX_DELETED) break;
+      await turns.take();
+      chunk = chunkAt(stop, most);
+      if (chunk.shown.length === chunk.some.length) break;
     }
-    at = shown.length === 0 ? stop : firstFrom(times, shown[0].t, at, stop);
-    if (at < stop) break;
-    await turns.take();
+    const deletedT = times[stop - 1];
+    const doneT = Math.min(deletedT, firstShown - 1);
+    return { type: 'deleted', times: deleted, after: after(doneT, deletedT) };
   }
-  return { type: 'deleted', times: [...times.subarray(first, at)], after: after(times[at - 1]) };
+  // What is left between deletions that were told.
+  const { shown } = chunk;
+  let { plan, stop } = chunk;
+  while (isTold && stop < most) {
+    await turns.take();
+    chunk = chunkAt(stop, most);
+    if (shown.length + chunk.shown.length > MAX_SNAPSHOTS) break;
+    shown.push(...chunk.shown);
+    ({ stop } = chunk);
+  }
+  const doneT = times[stop - 1];
+  // Later commits have changed all of it once more.
+  if (shown.length === 0) return nextStep(after(doneT, toldT), view, nowS);
+  if (shown.length > plan.snapshots.length) plan = view.planAt(shown);
+  return {
+    type: 'revised',
+    plan,
+    isOld: isOld(shown[0], nowS),
+    after: (count) => after(count === shown.length ? doneT : shown[count - 1], toldT),
+  };
 }
+
+const isOld = (t: number, nowS: number): boolean => t < nowS - HISTORY_AFTER_S;

@@ -381,7 +381,10 @@ async function eachInTurns(
 
 /** The earliest time that a step concerns. */
 function beginningOf(step: UpdateStep): number {
-  if (step.type === 'deleted') return Math.min(step.times[0], step.after.nextFromS);
+  if (step.type === 'deleted') {
+    const { nextFromS, pending } = step.after;
+    return Math.min(step.times[0], nextFromS, (pending?.doneT ?? Infinity) + 1);
+  }
   const { snapshots } = step.plan;
   return Math.min(snapshots[0].t, step.after(snapshots.length).nextFromS);
 }

@@ -78,7 +78,10 @@ describe.each<EngineName>(['uws', 'node'])('A cursor on engine %s', (engine) => 
     ['revisions before its beginning', [0, T0 + 9, T0, 1, T0 - 1]],
     ['revisions of snapshots that the client does not have', [0, T0, T0 - 9, 1, T0]],
     ['too few numbers', [0, T0]],
-    ['too many numbers', [0, T0, T0, 1, T0, 1]],
+    ['deletions of snapshots that the client does not have', [0, T0, T0 - 9, 1, T0 - 9, T0]],
+    ['deletions before the revisions that it has', [0, T0, T0 - 9, 1, T0 - 3, T0 - 4]],
+    ['deletions up to the revisions that it has', [0, T0, T0 - 9, 1, T0 - 3, T0 - 3]],
+    ['too many numbers', [0, T0, T0 - 9, 1, T0 - 9, T0 - 5, 1]],
   ])('with %s is an error', async (_, parts) => {
     expect(await answer({ cursor: forged(...parts) })).toMatchObject({
       type: 'error',

@@ -107,6 +107,7 @@ const change = fc.oneof(
       kind: fc.constant('delete' as const),
       fromS: time,
       lengthS: fc.constantFrom(1, 900, 5000, 60_000),
+      tier: fc.constantFrom(null, 'raw' as const),
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
@@ -150,6 +151,7 @@ describe('A client that follows a token', () => {
                   address: MINT,
                   fromS: next.fromS,
                   toS: next.fromS + next.lengthS,
+                  tier: next.tier,
                   needsAny: false,
                 });
                 break;
@@ -171,6 +173,40 @@ describe('A client that follows a token', () => {
       { numRuns: RUNS },
     );
   });
+
+  it.each([1, 7, Infinity])(
+    'is told of a prune in few messages, of which it reads %s snapshots at most',
+    async (most) => {
+      const store = await openStore(new DataDirectory().path);
+      const minutes = Array.from({ length: 1500 }, (_, i) => T0 + 60 * i);
+      const coarse = minutes.filter((t) => t % 900 === 0);
+      // At the end of one of them.
+      const toS = coarse[92];
+      await commitRows(
+        store,
+        minutes.map((t) => snapshot(t)),
+      );
+      await commitRows(
+        store,
+        coarse.map((t) => snapshot(t, undefined, { tier: '15m' })),
+      );
+      const client = new Client(store, progressFrom(store, T0));
+      client.now = T0 + 86_400 * 2;
+      await client.settle();
+      expect(client.held.size).toBe(minutes.length);
+      await commitDelete(store, { address: MINT, tier: 'raw', toS });
+      expect(await client.take(most)).toBe(true);
+      const left = coarse.filter((t) => t < toS);
+      const deleted = minutes.filter((t) => t < toS && t % 900 !== 0);
+      // All deletions come first, and the coarser snapshots after them.
+      expect(client.held.size).toBe(minutes.length - deleted.length);
+      let messages = 0;
+      while (await client.take(most)) messages++;
+      expect(messages).toBe(Math.ceil(left.length / Math.min(most, 288)));
+      await client.settle();
+      await store.close();
+    },
+  );
 
   it('waits at a node that is behind the previous one, and then continues', async () => {
     const [ahead, behind] = await Promise.all(
@@ -203,7 +239,7 @@ describe('A client that follows a token', () => {
     }
     const { held } = client;
     const progress = { ...client.progress, history: behind.depth.commitHistory };
-    const pending = { upTo: position + 1, doneT: T0 };
+    const pending = { upTo: position + 1, doneT: T0, deletedT: T0 };
     const first = new Client(behind, { ...progress, position, pending });
     for (const [t, text] of held) first.held.set(t, text);
     first.now = client.now;

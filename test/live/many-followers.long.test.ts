@@ -86,11 +86,14 @@ describe('Followers of one token', () => {
         await ingestCells(
           directory,
           [...times].map((t) => [t, 1 + random(9)]),
+          MINT,
+          random(3) === 0 ? '15m' : 'raw',
         );
         return;
       }
       const from = T0 + 60 * random(60);
-      await deleteSnapshots(directory, from, from + 1 + random(900));
+      const tier = random(2) === 0 ? 'raw' : undefined;
+      await deleteSnapshots(directory, from, from + 1 + random(3000), tier);
     };
     for (let step = 0; step < STEPS; step++) {
       // Two at once reach followers that do not know the first yet.

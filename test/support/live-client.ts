@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { unpack } from 'msgpackr';
 import { expect } from 'vitest';
 import WebSocket from 'ws';
+import type { Tier } from '../../compute/market.js';
 import { fathom } from './cli.js';
 import { temporaryDirectory } from './folders.js';
 import { MINT } from './stores.js';
@@ -15,6 +16,7 @@ export async function ingestCells(
   directory: string,
   rows: readonly [t: number, supportUsd: number][],
   mint = MINT,
+  tier: Tier = 'raw',
 ): Promise<void> {
   const market = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', pair: 'A/B' };
   const cells = rows.map(([t, support_usd]) =>
@@ -22,7 +24,7 @@ export async function ingestCells(
       chain: 'mainchain',
       address: mint,
       t,
-      tier: 'raw',
+      tier,
       price_usd: 2,
       ...market,
       market_address: 'pool',
@@ -37,8 +39,8 @@ export async function ingestCells(
   expect([status, stderr]).toEqual([0, expect.any(String)]);
 }
 
-/** Has the command delete a token's snapshots from `fromS` until before `toS`. */
-export async function deleteSnapshots(directory: string, fromS: number, toS: number) {
+/** Has the command delete a token's snapshots from `fromS` until before `toS`: those of all tiers, or of one. */
+export async function deleteSnapshots(directory: string, fromS: number, toS: number, tier?: Tier) {
   return fathom([
     'delete',
     '--token',
@@ -50,6 +52,7 @@ export async function deleteSnapshots(directory: string, fromS: number, toS: num
     String(fromS),
     '--to',
     String(toS),
+    ...(tier === undefined ? [] : ['--tier', tier]),
   ]);
 }
 
