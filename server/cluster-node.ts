@@ -18,7 +18,7 @@ import type { Checks } from './operations/operations.js';
 const SETTINGS_WITHIN_MS = 5000;
 
 /** What a node has before it follows the log. */
-interface Joined {
+export interface Joined {
   name: string;
   log: JetStreamLog;
   /** The node's options, with the cluster's settings in place of its own. */
@@ -31,7 +31,8 @@ interface Joined {
 interface Joining {
   store: Store;
   logger: Logger;
-  closing: (() => Promise<void>)[];
+  /** Takes what to close, in the order of opening. */
+  closing: { push(...close: (() => Promise<void>)[]): unknown };
 }
 
 /**

@@ -209,3 +209,10 @@ function bounded(fields: LogFields): LogFields {
     ]),
   );
 }
+
+/** Makes handlers that log an error under a message. */
+export const errorsTo =
+  (logger: Logger) =>
+  (message: string) =>
+  (error: unknown): void =>
+    logger.error(message, {}, error);

@@ -4,6 +4,7 @@ import { mkdtemp, rm, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ComputePool } from '../compute/pool.js';
 import { STAGING } from './bundle.js';
 import { connectToServer, SOCKET_FILE } from './control.js';
 import { DATABASE_FILE, holdsStore, refuseRemains } from './data-directory.js';
@@ -15,6 +16,21 @@ import { readMeta } from './meta.js';
 import type { StoreOperations } from './operations.js';
 import type { StoreOptions } from './opening.js';
 import type { Store } from './store.js';
+
+/** Has a store rewrite segments and holder blocks in the pool. */
+export function workIn(pool: Pick<ComputePool, 'run'>): StoreOptions {
+  return {
+    rewrite: (input) => pool.run('rewriteSegments', input),
+    rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
+    sampleSegments: (segments) =>
+      pool.run(
+        'sampleSegments',
+        segments,
+        segments.map(({ block }) => block.buffer as ArrayBuffer),
+      ),
+    outlineBlock: (block) => pool.run('outlineOfBlock', block),
+  };
+}
 
 /** How long a command waits for another to close the store. */
 export const LOCK_WAIT_MS = 30_000;

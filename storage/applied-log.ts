@@ -110,11 +110,9 @@ export class AppliedLog {
       case 'retirement':
         return this.retired(entry, mark);
       case 'key':
-        return this.exclusive(() => keys.adopt(entry.stored, entry.isNew, mark));
       case 'key-update':
-        return this.exclusive(() => keys.adoptUpdate(entry.update, mark));
       case 'revocation':
-        return this.exclusive(() => keys.adoptRevocation(entry.revocation, mark));
+        return this.exclusive(() => keys.adopt(entry, mark));
       case 'origin':
       case 'settings':
         return this.changeSettings(entry.settings, mark);

@@ -6,6 +6,7 @@ import {
   preloadStore,
   withRehearsalDirectory,
   withStore,
+  workIn,
 } from '../../storage/access.js';
 import { holdsStore, refuseRemains } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
@@ -33,20 +34,9 @@ export function rehearsed<T>(
   return dryRun ? withRehearsalDirectory(directory, body) : body(directory);
 }
 
-/** Options of a store that rewrites segments and holder blocks in the pool. */
+/** Options of a command's store. */
 export function storeOptions(pool: Pick<ComputePool, 'run'>): StoreOptions {
-  return {
-    rewrite: (input) => pool.run('rewriteSegments', input),
-    rewriteHolders: (input) => pool.run('rewriteHolderBlocks', input),
-    sampleSegments: (segments) =>
-      pool.run(
-        'sampleSegments',
-        segments,
-        segments.map(({ block }) => block.buffer as ArrayBuffer),
-      ),
-    outlineBlock: (block) => pool.run('outlineOfBlock', block),
-    ...NOTES,
-  };
+  return { ...workIn(pool), ...NOTES };
 }
 
 /** Prints what a store has to say. */

@@ -1,7 +1,8 @@
-/** API keys: creates, lists, changes, rotates, revokes and verifies them. Stores only their HMAC digests. */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+/**
+ * The API keys of a store, in memory and in its table, which has only digests of their texts. A command drafts a change
+ * here; the log makes it an entry; adopt() stores it, on every node alike. `key-verifier.ts` finds a request's key.
+ */
 import { EventEmitter } from 'node:events';
-import { countedCache } from '../counted-cache.js';
 import {
   type IssuedKey,
   KEY_TIERS,
@@ -25,87 +26,79 @@ import {
   writeRevocation,
   writeTerms,
 } from './key-table.js';
-import { isWellFormedKey, keyHint, newKey, newKeyId } from './key-text.js';
+import { keyHint, newKey, newKeyId } from './key-text.js';
+import { KeyVerifier } from './key-verifier.js';
 import { loadPepper, replacePepper } from './pepper.js';
 
 /** Keys of one store, including revoked ones. */
 const MAX_KEYS = 100_000;
-/** Live keys in the cache; others are hashed at each request. */
-const MAX_VERIFIED_KEYS = 10_000;
 /** Ids that an error names. */
 const MAX_NAMED_IDS = 5;
 
 const NO_TERMS = { name: null, requestsPerMinute: null, monthlyQuota: null, expiresAtS: null };
 
 /** A change of a key's terms. */
-export interface KeyUpdate {
+interface KeyUpdate {
   id: string;
   changes: Partial<KeyTerms>;
 }
 
-/** A key that was verified by its text. */
-interface VerifiedKey {
-  record: KeyRecord;
-  /** The text is valid before this time; Infinity for the latest text. */
-  untilS: number;
-}
+/** A change of a key, as the log has it. */
+export type KeyChange =
+  /** A new key, or the new text of one. */
+  | { kind: 'key'; stored: StoredKey; isNew: boolean }
+  | { kind: 'key-update'; update: KeyUpdate }
+  | { kind: 'revocation'; revocation: Revocation };
 
-/** A key that is not stored yet. */
-interface Draft {
+/** A key's new text, and the change that is not stored yet. */
+export interface Draft {
   issued: IssuedKey;
-  stored: StoredKey;
+  change: KeyChange;
 }
 
-type KeyChange = 'created' | 'updated' | 'rotated' | 'revoked';
+/** What storing a change does. */
+interface Effect {
+  write: (tx: Statements) => Promise<void>;
+  /** The key once it is written: it may have been refused in the meantime. */
+  made: () => StoredKey;
+  /** null: listeners know of it already. */
+  event: KeyEvent | null;
+}
+
+type KeyEvent = 'created' | 'updated' | 'rotated' | 'revoked';
 type ChangedKey = Pick<KeyRecord, 'id' | 'tier'>;
 
 export class KeyRing implements KeySource {
-  private readonly byDigest = new Map<string, StoredKey>();
   private readonly byId = new Map<string, StoredKey>();
-  /** Live keys by their text, so that busy ones are not hashed at every request. Any change clears it. */
-  private readonly verified = countedCache<string, VerifiedKey>(MAX_VERIFIED_KEYS);
   /** The configured plans: keys can be given these, or a tier. */
   plans: KeyPlans = {};
   /** Revocations that count already, and whose entry is not applied yet. */
   private readonly early = new Map<string, Revocation & { isInLog: boolean }>();
   /** Emits each change of a key once it is written. */
-  readonly events = new EventEmitter<{ change: [change: KeyChange, key: ChangedKey] }>();
+  readonly events = new EventEmitter<{ change: [change: KeyEvent, key: ChangedKey] }>();
 
   private constructor(
     private readonly database: Database,
     private readonly directory: string,
-    /** The pepper, with which digests are made. */
-    public secret: Uint8Array,
+    private readonly verifier: KeyVerifier,
   ) {}
 
   /** Loads the keys of a store; creates its pepper on first use. */
   static async load(database: Database, directory: string): Promise<KeyRing> {
     const keys = await readKeys(database);
     const pepper = await loadPepper(database, directory, keys.length > 0);
-    const ring = new KeyRing(database, directory, pepper);
+    const ring = new KeyRing(database, directory, new KeyVerifier(pepper));
     for (const stored of keys) ring.remember(stored);
     return ring;
   }
 
   verify(key: string): KeyRecord | null {
-    const known = this.verified.get(key) ?? this.find(key);
-    if (known === null) return null;
-    return known.untilS === Infinity || wallS() < known.untilS ? known.record : null;
+    return this.verifier.verify(key);
   }
 
-  private find(key: string): VerifiedKey | null {
-    if (!isWellFormedKey(key)) return null;
-    const digest = this.digest(key);
-    const stored = this.byDigest.get(digest.toString('hex'));
-    if (stored === undefined || stored.record.revokedAtS !== null) return null;
-    const { record, earlierDigest } = stored;
-    const isLatest = timingSafeEqual(stored.digest, digest);
-    if (!isLatest && (earlierDigest === null || !timingSafeEqual(earlierDigest, digest))) {
-      return null;
-    }
-    const found = { record, untilS: isLatest ? Infinity : (record.earlierUntilS ?? 0) };
-    this.verified.set(key, found);
-    return found;
+  /** The pepper, with which digests are made. */
+  get secret(): Uint8Array {
+    return this.verifier.secret;
   }
 
   /** A new key that is not stored yet. Only the draft contains its text. */
@@ -113,7 +106,7 @@ export class KeyRing implements KeySource {
     this.checkPlan(request.tier);
     const id = newKeyId();
     const times = { createdAtS: wallS(), revokedAtS: null, earlierUntilS: null };
-    return this.drafted({ id, ...NO_TERMS, ...request, ...times, hint: '' }, null);
+    return this.drafted({ id, ...NO_TERMS, ...request, ...times, hint: '' }, null, true);
   }
 
   /** A new text of a live key that is not stored yet. */
@@ -127,13 +120,14 @@ export class KeyRing implements KeySource {
       );
     }
     const untilS = overlapS > 0 ? nowS + overlapS : null;
-    return this.drafted({ ...record, earlierUntilS: untilS }, untilS === null ? null : digest);
+    const earlier = untilS === null ? null : digest;
+    return this.drafted({ ...record, earlierUntilS: untilS }, earlier, false);
   }
 
   /** A change of a live key that is not stored yet. */
-  draftUpdate(key: string, changes: Partial<KeyTerms>): KeyUpdate {
+  draftUpdate(key: string, changes: Partial<KeyTerms>): KeyChange {
     if (changes.tier !== undefined) this.checkPlan(changes.tier);
-    return { id: this.live(key).record.id, changes };
+    return { kind: 'key-update', update: { id: this.live(key).record.id, changes } };
   }
 
   /**
@@ -163,57 +157,77 @@ export class KeyRing implements KeySource {
   }
 
   /**
-   * Stores a drafted key, or the new text of one.
-   * @throws RefusalError if a key to be rotated was revoked in the meantime, or there are too many keys
+   * Stores a change that was drafted here or on another node.
+   * @returns the key as it is then
+   * @throws RefusalError if the key to be changed is not live, or there are too many keys
    */
-  async adopt(stored: StoredKey, isNew: boolean, mark: LogMark): Promise<void> {
-    if (!isNew) this.live(stored.record.id);
-    else if (this.byId.size >= MAX_KEYS) {
-      throw new RefusalError(`the store has ${MAX_KEYS} keys already`);
-    }
-    await this.write(mark, (tx) => writeKey(tx, stored));
-    const { record, digest, earlierDigest } = stored;
-    const before = this.byId.get(record.id);
-    const { hint, earlierUntilS } = record;
-    this.remember({
-      // It may have been refused in the meantime.
-      record: before === undefined ? record : { ...before.record, hint, earlierUntilS },
-      digest: Buffer.from(digest),
-      earlierDigest: earlierDigest === null ? null : Buffer.from(earlierDigest),
+  async adopt(change: KeyChange, mark: LogMark): Promise<KeyRecord> {
+    const { write, made, event } = this.effectOf(change);
+    await this.database.transaction(async (tx) => {
+      await write(tx);
+      await writeMark(tx, mark);
     });
-    this.events.emit('change', before === undefined ? 'created' : 'rotated', record);
+    const stored = made();
+    this.remember(stored);
+    if (event !== null) this.events.emit('change', event, stored.record);
+    return stored.record;
   }
 
-  /** Stores a drafted change. @throws RefusalError if the key is not live */
-  async adoptUpdate({ id, changes }: KeyUpdate, mark: LogMark): Promise<KeyRecord> {
-    const { record } = this.live(id);
-    const { tier, name, requestsPerMinute, monthlyQuota, expiresAtS } = { ...record, ...changes };
-    const changed = { tier, name, requestsPerMinute, monthlyQuota, expiresAtS };
-    await this.write(mark, (tx) => writeTerms(tx, id, changed));
-    // It may have been refused in the meantime.
-    const now = this.byId.get(id) as StoredKey;
-    const updated = { ...now.record, ...changed };
-    this.remember({ ...now, record: updated });
-    this.events.emit('change', 'updated', updated);
-    return updated;
-  }
-
-  /** Stores a drafted revocation. @throws RefusalError if the key is not live */
-  async adoptRevocation(revocation: Revocation, mark: LogMark): Promise<KeyRecord> {
-    const { id, revokedAtS } = revocation;
-    const isEarly = this.early.has(id);
-    const stored = isEarly ? this.named(id) : this.live(id);
-    await this.write(mark, (tx) => writeRevocation(tx, revocation));
-    this.early.delete(id);
-    const revoked = { ...stored.record, revokedAtS };
-    this.remember({ ...stored, record: revoked });
-    if (!isEarly) this.events.emit('change', 'revoked', revoked);
-    return revoked;
+  private effectOf(change: KeyChange): Effect {
+    switch (change.kind) {
+      case 'key': {
+        const { record, digest, earlierDigest } = change.stored;
+        const { id, hint, earlierUntilS } = record;
+        if (!change.isNew) this.live(id);
+        else if (this.byId.size >= MAX_KEYS) {
+          throw new RefusalError(`the store has ${MAX_KEYS} keys already`);
+        }
+        return {
+          write: (tx) => writeKey(tx, change.stored),
+          made: () => {
+            const now = this.byId.get(id)?.record;
+            return {
+              record: now === undefined ? record : { ...now, hint, earlierUntilS },
+              digest: Buffer.from(digest),
+              earlierDigest: earlierDigest && Buffer.from(earlierDigest),
+            };
+          },
+          event: this.byId.has(id) ? 'rotated' : 'created',
+        };
+      }
+      case 'key-update': {
+        const { id, changes } = change.update;
+        const terms = { ...this.live(id).record, ...changes };
+        const { tier, name, requestsPerMinute, monthlyQuota, expiresAtS } = terms;
+        const changed = { tier, name, requestsPerMinute, monthlyQuota, expiresAtS };
+        return {
+          write: (tx) => writeTerms(tx, id, changed),
+          made: () => {
+            const now = this.byId.get(id) as StoredKey;
+            return { ...now, record: { ...now.record, ...changed } };
+          },
+          event: 'updated',
+        };
+      }
+      case 'revocation': {
+        const { id, revokedAtS } = change.revocation;
+        const isEarly = this.early.has(id);
+        const stored = isEarly ? this.named(id) : this.live(id);
+        return {
+          write: (tx) => writeRevocation(tx, change.revocation),
+          made: () => {
+            this.early.delete(id);
+            return { ...stored, record: { ...stored.record, revokedAtS } };
+          },
+          event: isEarly ? null : 'revoked',
+        };
+      }
+    }
   }
 
   /** Takes the secret of a cluster. Call while there are no keys. */
   async adoptSecret(secret: Uint8Array): Promise<void> {
-    this.secret = await replacePepper(this.database, this.directory, Buffer.from(secret));
+    this.verifier.secret = await replacePepper(this.database, this.directory, Buffer.from(secret));
   }
 
   /** Number of keys, including revoked ones. */
@@ -262,35 +276,16 @@ export class KeyRing implements KeySource {
     throw new UsageError(`--tier: expected ${expected}${found}`);
   }
 
-  private drafted(template: KeyRecord, earlierDigest: Uint8Array | null): Draft {
+  private drafted(template: KeyRecord, earlierDigest: Uint8Array | null, isNew: boolean): Draft {
     const key = newKey();
     const record: KeyRecord = { ...template, hint: keyHint(key) };
-    const stored = { record, digest: this.digest(key), earlierDigest };
-    return { issued: { ...record, key }, stored };
-  }
-
-  private write(mark: LogMark, body: (tx: Statements) => Promise<void>): Promise<void> {
-    return this.database.transaction(async (tx) => {
-      await body(tx);
-      await writeMark(tx, mark);
-    });
+    const stored = { record, digest: this.verifier.digest(key), earlierDigest };
+    return { issued: { ...record, key }, change: { kind: 'key', stored, isNew } };
   }
 
   private remember(stored: StoredKey): void {
-    this.verified.clear();
-    const before = this.byId.get(stored.record.id);
-    if (before !== undefined) for (const digest of digestsOf(before)) this.byDigest.delete(digest);
-    this.byId.set(stored.record.id, stored);
-    for (const digest of digestsOf(stored)) this.byDigest.set(digest, stored);
+    const { id } = stored.record;
+    this.verifier.replace(this.byId.get(id), stored);
+    this.byId.set(id, stored);
   }
-
-  private digest(key: string): Buffer {
-    return createHmac('sha256', this.secret).update(key).digest();
-  }
-}
-
-/** The digests under which a key is found. */
-function digestsOf({ digest, earlierDigest }: StoredKey): string[] {
-  const digests = earlierDigest === null ? [digest] : [digest, earlierDigest];
-  return digests.map((each) => Buffer.from(each).toString('hex'));
 }

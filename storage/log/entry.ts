@@ -9,8 +9,7 @@ import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, MalformedError } from '../errors.js';
 import type { TokenName } from '../contract.js';
-import type { KeyUpdate } from '../keys/key-ring.js';
-import type { Revocation, StoredKey } from '../keys/key-table.js';
+import type { KeyChange } from '../keys/key-ring.js';
 import type { Settings } from './settings.js';
 
 /**
@@ -45,9 +44,7 @@ export type Entry =
   /** A large bundle, which the log has apart from the entry; nodes store it under this name until it is applied. */
   | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
-  | { kind: 'key'; stored: StoredKey; isNew: boolean }
-  | { kind: 'key-update'; update: KeyUpdate }
-  | { kind: 'revocation'; revocation: Revocation }
+  | KeyChange
   /** Settings that change; the others stay. */
   | { kind: 'settings'; settings: Settings };
 

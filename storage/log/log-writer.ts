@@ -6,7 +6,7 @@ import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
 import type { DiskRoom } from '../duckdb/disk-room.js';
 import type { AppliedLog } from '../applied-log.js';
-import type { KeyRing } from '../keys/key-ring.js';
+import type { Draft, KeyChange, KeyRing } from '../keys/key-ring.js';
 import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
 
 /** What a writer needs of a store. */
@@ -50,35 +50,35 @@ export abstract class LogWriter {
     return this.submit<Removed>(tokenSubject(name), entry, id);
   }
 
-  async createKey(request: KeyRequest): Promise<IssuedKey> {
-    await this.ready();
-    const { issued, stored } = this.store.keys.draft(request);
-    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: true });
-    return issued;
+  createKey(request: KeyRequest): Promise<IssuedKey> {
+    return this.issued(() => this.store.keys.draft(request));
   }
 
-  async updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
-    await this.ready();
-    const update = this.store.keys.draftUpdate(key, changes);
-    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
-      kind: 'key-update',
-      update,
-    })) as KeyRecord;
+  updateKey(key: string, changes: Partial<KeyTerms>): Promise<KeyRecord> {
+    return this.changed(() => this.store.keys.draftUpdate(key, changes));
   }
 
-  async rotateKey(key: string, overlapS = 0): Promise<IssuedKey> {
-    await this.ready();
-    const { issued, stored } = this.store.keys.draftRotation(key, overlapS);
-    await this.submit(KEYS_SUBJECT, { kind: 'key', stored, isNew: false });
-    return issued;
+  rotateKey(key: string, overlapS = 0): Promise<IssuedKey> {
+    return this.issued(() => this.store.keys.draftRotation(key, overlapS));
   }
 
-  async revokeKey(key: string): Promise<KeyRecord> {
-    await this.ready();
-    const revocation = this.store.keys.draftRevocation(key);
-    return (await this.submit<KeyRecord>(KEYS_SUBJECT, {
+  revokeKey(key: string): Promise<KeyRecord> {
+    return this.changed(() => ({
       kind: 'revocation',
-      revocation,
-    })) as KeyRecord;
+      revocation: this.store.keys.draftRevocation(key),
+    }));
+  }
+
+  /** @returns the key with its new text, which is in no entry */
+  private async issued(draft: () => Draft): Promise<IssuedKey> {
+    await this.ready();
+    const { issued, change } = draft();
+    await this.submit(KEYS_SUBJECT, change);
+    return issued;
+  }
+
+  private async changed(draft: () => KeyChange): Promise<KeyRecord> {
+    await this.ready();
+    return (await this.submit<KeyRecord>(KEYS_SUBJECT, draft())) as KeyRecord;
   }
 }

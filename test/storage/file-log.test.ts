@@ -162,8 +162,7 @@ describe('A change', () => {
 
   it('of a process that lost the store is not overwritten: its entry is applied', async () => {
     const { log } = await FileLog.open(held.store.directory, held.store.applied.ownMark, 'new');
-    const { stored } = held.store.keys.draft({ tier: 'premium' });
-    const content = packEntry({ kind: 'key', stored, isNew: true });
+    const content = packEntry(held.store.keys.draft({ tier: 'premium' }).change);
     await log.append({ bundle: null, content });
     await expect(commitRows(held.store, [snapshot(200)])).rejects.toThrow(
       'another process has appended to this log; nothing was stored',
