@@ -1,4 +1,7 @@
-/** What a store has applied of its log, and how it applies the next entry. */
+/**
+ * What a store has applied of its log, and how it applies the next entry, with the mark in the same transaction. Both
+ * kinds of log call it: `log/file-log-writer.ts` on a single server, `log/applier.ts` on a node.
+ */
 import type { EventEmitter } from 'node:events';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, retireAll } from './apply-bundle.js';

@@ -1,4 +1,4 @@
-/** Commits: transactions that readers see all at once. */
+/** Commits: transactions that readers see all at once. `applied-log.ts` runs them for entries, `housekeeping.ts` for joins. */
 import type { EventEmitter } from 'node:events';
 import { DamageError, isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';

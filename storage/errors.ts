@@ -1,3 +1,5 @@
+/** Errors by what a command or request does about them: wrong usage, bad input, a busy or full store, a change in doubt. */
+
 /** An unknown, missing or malformed argument. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

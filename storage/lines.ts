@@ -1,3 +1,4 @@
+/** Files and pipes of text, as lines within a bound: read, decompressed, checked for UTF-8. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';

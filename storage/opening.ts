@@ -1,4 +1,4 @@
-/** Opens a data directory and the parts of its store. */
+/** Opens a data directory and the parts of its store; `store.ts` then opens the log, and applies what it lacks. */
 import { EventEmitter } from 'node:events';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';

@@ -41,8 +41,8 @@ const TABLES: readonly string[] = [
      address VARCHAR,
      pair VARCHAR
    )`,
-  // No key on segments: DuckDB does not reclaim the space of a table with an index, and finds rows as fast by the ranges
-  // of their ascending ids.
+  // No key on segments: DuckDB does not reclaim the space of a table with an index (duckdb/duckdb-web#5502), and
+  // finds rows as fast by the ranges of their ascending ids.
   `CREATE TABLE segments (
      segment_id BIGINT NOT NULL,
      token_id INTEGER NOT NULL,

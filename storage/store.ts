@@ -1,4 +1,7 @@
-/** An open data directory. */
+/**
+ * An open data directory: what commands and the server use of one. `opening.ts` makes its parts. A change goes from here
+ * to the log's writer (`log/file-log-writer.ts`), or comes from a cluster's log, and `applied-log.ts` applies it.
+ */
 import { randomUUID } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';

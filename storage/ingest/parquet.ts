@@ -179,7 +179,7 @@ async function columnsOf(reader: MemoryDatabase, file: string): Promise<FoundCol
 
 /**
  * The digits of the decimals, by index of the column, that DuckDB would read as other numbers: it takes those that are
- * longer than its own for doubles, and misplaces their bytes.
+ * longer than its own for doubles, and misplaces their bytes (duckdb/duckdb#25058).
  */
 async function longDecimals(reader: MemoryDatabase, literal: string): Promise<Map<number, number>> {
   const schema = await reader.rows(

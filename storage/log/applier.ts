@@ -1,4 +1,7 @@
-/** Applies a log's entries to the store of a node; several small waiting entries share a transaction. */
+/**
+ * Applies a log's entries, as `log-reader.ts` reads them, to the store of a node; several small waiting entries share a
+ * transaction.
+ */
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';

@@ -1,4 +1,4 @@
-/** The log in NATS JetStream. */
+/** The log of a cluster, in NATS JetStream: what `publisher.ts` appends to, and `node.ts` follows. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
