@@ -181,6 +181,13 @@ describe('A file of holders', () => {
       '6: owner: occurs twice in one snapshot',
       '7: owner: occurs twice in one snapshot',
     ]);
+    // Far more rows come late than are held at first.
+    const owners = Array.from({ length: 300 }, (_, i) => row(T, `owner${i}`, 1));
+    const late = [row(T, 'Ann', 1), row(T + 60, 'Ann', 1), ...owners, owners[200], owners[7]];
+    expect(await files.faultsOf('holders', files.file('.ndjson', lines(late)))).toEqual([
+      '303: owner: occurs twice in one snapshot',
+      '304: owner: occurs twice in one snapshot',
+    ]);
   });
 });
 
