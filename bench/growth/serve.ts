@@ -4,7 +4,7 @@ import { getOnce, type Target } from '../http/client.js';
 import { startBenchServer, type BenchServer } from '../http/server.js';
 import { asOfS, pagePath, type GrowthStore } from '../data/growth-store.js';
 
-interface ServeEffort {
+export interface ServeEffort {
   starts: number;
   pages: number;
   warmups: number;

@@ -76,14 +76,12 @@ describe('A generated store', () => {
   });
 });
 
-it('npm run bench:growth measures starts, pages and a day of commits', () => {
+it('npm run bench:growth measures starts and pages', () => {
   const {
     stdout,
     results: { results },
   } = resultsOf<{
-    results: Record<'cells' | 'segments', { store: GrowthStore; served: object }[]> & {
-      day: { cells: number; segmentsPerToken: number; fileBytes: number };
-    };
+    results: Record<'cells' | 'segments', { store: GrowthStore; served: object }[]>;
   }>('growth', ['--smoke'], path.join(folder, 'growth.json'));
   const [small, large] = results.cells;
   expect(large.store.cells).toBeGreaterThanOrEqual(3 * small.store.cells);
@@ -98,7 +96,5 @@ it('npm run bench:growth measures starts, pages and a day of commits', () => {
       expect(store).not.toHaveProperty('key');
     }
   }
-  expect(results.day.cells).toBe(2 * 20 * PAGE_A.cells);
-  expect(results.day.segmentsPerToken).toBeLessThan(10);
   expect(stdout).toContain('Stored cells');
 });
