@@ -4,7 +4,7 @@ import { percentile, type BenchCase, type CaseResult, type Extra } from './case.
 import { turnOfLoop } from './clean-up.js';
 
 /** How long to measure each case. */
-export interface Effort {
+interface Effort {
   /** Turns per case. */
   rounds: number;
   /** Milliseconds per turn; an operation that takes longer runs once. */

@@ -6,7 +6,7 @@ import { headingOf, SMOKE_NOTE, writeResults } from './program.js';
 /** Changes with the layout of the JSON. */
 const REPORT_VERSION = 1;
 
-export interface Report {
+interface Report {
   machine: MachineFacts;
   revision: Revision | null;
   seed: number;

@@ -7,7 +7,7 @@ import { DATABASE_FILE } from '../storage/data-directory.js';
 import { Store } from '../storage/store.js';
 import { HISTORY_PAGES, type PageShape, tokenHistory, type TokenHistory } from './data/pages.js';
 
-export interface StoreContents {
+interface StoreContents {
   directory: string;
   shape: PageShape;
   tokens: number;

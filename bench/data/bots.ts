@@ -5,16 +5,8 @@ import { BENCH_SEED } from './pages.js';
 const MARKETS = ['Binance', 'Coinbase', 'Orca', 'Meteora DLMM'] as const;
 const BINS_PER_SIDE = 25;
 const PRICE_USD = 2.5;
-/** Cells of a snapshot. */
-export const BOT_CELLS = MARKETS.length * 2 * BINS_PER_SIDE;
-
 export function botAddress(index: number): string {
   return base58Address(`bots' token ${index}`);
-}
-
-/** The address of its DLMM pool. Names are hashed to 32 bits: the first 100,000 of these are distinct. */
-export function botPool(index: number): string {
-  return base58Address(`bots' pool ${index}`);
 }
 
 /** A row of dataset `tokens`. */

@@ -96,13 +96,6 @@ export function sizesOf(cells: number, mostTokens = Infinity) {
   return { tokens, snapshots: Math.max(1, Math.round(cells / PAGE_A.cells / tokens)) };
 }
 
-/** The number of the snapshot of each cell of a run. */
-export function snapshotsOfCells({ bin, t, cellOffsets }: SnapshotRun): Uint32Array {
-  const snapshots = new Uint32Array(bin.length);
-  for (let s = 0; s < t.length; s++) snapshots.fill(s, cellOffsets[s], cellOffsets[s + 1]);
-  return snapshots;
-}
-
 /** One snapshot's cells by market, then bin. */
 function ladderOf(cells: number, marketCount: number): { market: Uint16Array; bin: Int16Array } {
   const market = new Uint16Array(cells);

@@ -8,13 +8,13 @@ import { type BotsOrder, type BotsReport, sendBots } from './generator.js';
 import { runOnCores } from '../processes.js';
 
 /** Heavy clients: each requests its next page as soon as one is complete. */
-export interface ReplayOrder extends Omit<Target, 'pathOf' | 'headersOf' | 'status'> {
+interface ReplayOrder extends Omit<Target, 'pathOf' | 'headersOf' | 'status'> {
   paths: string[];
   clients: number;
   forMs: number;
 }
 
-export interface ReplayReport {
+interface ReplayReport {
   pages: number;
   pagesPerSecond: number;
 }

@@ -20,7 +20,7 @@ interface Times {
   p99Ms: number;
 }
 
-export interface CommitsResult {
+interface CommitsResult {
   /** Of JetStream. */
   servers: number;
   single: Times;

@@ -13,7 +13,7 @@ import { makeInput, type InputName } from './inputs.js';
 /** No work may block the event loop for longer. */
 const STALL_LIMIT_MS = 20;
 
-export interface ServedIngest {
+interface ServedIngest {
   name: InputName;
   rows: number;
   cells: number;

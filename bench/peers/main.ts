@@ -54,7 +54,7 @@ interface PeersOptions {
   smoke: boolean;
 }
 
-export interface PeerStatus {
+interface PeerStatus {
   name: string;
   version: string | null;
   /** Why it was left out; null if it was measured. */

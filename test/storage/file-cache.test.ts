@@ -65,6 +65,13 @@ it('returns what was written, also after a restart, within its bound', async () 
   ]);
 });
 
+it('takes a file as large as its bound, and none that is larger', async () => {
+  const files = await open(4096);
+  await files.write(key(1), packed('a'.repeat(4092)));
+  await files.write(key(2), packed('a'.repeat(4093)));
+  expect([names(), files.bytes]).toEqual([['1-4096.text'], 4096]);
+});
+
 it('drops a file that is damaged, shortened or gone, and takes it again', async () => {
   const files = await open();
   for (let id = 1; id <= 4; id++) await files.write(key(id), packed('text'));
