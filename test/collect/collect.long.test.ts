@@ -9,6 +9,7 @@ import { storeSnapshots } from '../../storage/import/import.js';
 import { withPool, storeThrough } from '../../server/cli/runtime.js';
 import { SOL } from '../storage/import-helpers.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { eventually } from '../support/waiting.js';
 import { ExchangeServer, until } from './exchange-server.js';
 
 const MAIN = path.resolve('dist/server/cli/main.js');
@@ -117,6 +118,31 @@ describe('fathom collect', () => {
     expect(await status).toBe(0);
     expect(output.out).toBe(EXAMPLE);
     expect(parseConfig(output.out, 'example').tokens[0].sources.length).toBeGreaterThan(2);
+  });
+
+  it('beside a server: snapshots go through it, and its metrics tell how each source does', async () => {
+    const at = await exchange();
+    const data = path.join(temporaryDirectory(), 'data');
+    const server = fathom('serve', '--data', data, '--port', '0', '--log-format', 'json');
+    const address = (): string | undefined => /"url":"([^"]+)"/.exec(server.output.err)?.[1];
+    await until(() => address() !== undefined);
+    const collecting = fathom('collect', configFile(at, ['PF_A', 'PF_GONE']), '--data', data);
+    const metrics = async (): Promise<string> => (await fetch(`${address()}/metrics`)).text();
+    await eventually('the metrics of a source', async () =>
+      (await metrics()).includes('fathom_collector_source_up{source="PF_A"} 1'),
+    );
+    await eventually('snapshots and their count', async () =>
+      /fathom_collector_snapshots_total [1-9]/.test(await metrics()),
+    );
+    const text = await metrics();
+    expect(text).toContain('fathom_collector_source_up{source="PF_GONE"} 0');
+    expect(text).toMatch(
+      /fathom_collector_resyncs_total\{source="PF_GONE",cause="refused"\} [1-9]/,
+    );
+    collecting.child.kill('SIGTERM');
+    expect(await collecting.status).toBe(0);
+    server.child.kill('SIGTERM');
+    expect(await server.status).toBe(0);
   });
 
   it('wrong usage is refused', async () => {
