@@ -27,7 +27,7 @@ import { type HttpStore, STORES } from './stores.js';
 
 const USAGE = `npm run bench:http -- [--only TEXT;TEXT] [--seconds N] [--rate N] [--http-engine NAME] [--bots-core N]
   [--nats] [--smoke] [--json FILE]
-  --only      rows with any of these texts in their names, which begin with pages, history, series, slippage, bots
+  --only      rows whose names begin with any of these: pages, history, series, slippage, bots, or more of a name
   --seconds   seconds of each row; default 8
   --rate      requests a second of bots at a rate; default 2000
   --http-engine NAME
@@ -80,11 +80,11 @@ function readOptions(words: readonly string[]): Options {
   }
   if (nats && !hasNats) throw new BenchUsageError('--nats: there is no nats-server on PATH');
   const texts = values.only.split(';').map((text) => text.trim());
-  const rows = rowsOf(smoke).filter(({ name }) => texts.some((text) => name.includes(text)));
+  const rows = rowsOf(smoke).filter(({ name }) => texts.some((text) => name.startsWith(text)));
   if (rows.length === 0) {
     const names = rowsOf(smoke).map(({ name }) => name);
     throw new BenchUsageError(
-      `--only: no row has '${values.only}' in its name: ${names.join('; ')}`,
+      `--only: no row's name begins with '${values.only}': ${names.join('; ')}`,
     );
   }
   return {

@@ -31,7 +31,7 @@ const PROGRAMS: Program[] = [
   [
     ...(['bench:http', 'http'] as const),
     [
-      [['--only', 'nothing'], "no row has 'nothing' in its name: pages/cold"],
+      [['--only', 'nothing'], "no row's name begins with 'nothing': pages/cold"],
       [['--rate', '0'], '--rate: expected a whole number from 1 to 100000'],
       [['--http-engine', 'x'], 'uws or node'],
       [['--bots-core', 'last'], '--bots-core: expected a'],
