@@ -85,5 +85,7 @@ function openingOptions({ memory }: ServeOptions, pool: ComputePool, logger: Log
       process.exit(1);
     },
     memory: { ...memory, owners: memory.holders / 2 },
+    // Most statements are short: with a second thread, DuckDB spins while that one works.
+    threads: 1,
   };
 }

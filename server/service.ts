@@ -96,7 +96,8 @@ async function makeParts(start: Start, opened: Opened): Promise<Parts> {
   const files = await openFragmentFiles(options, depth, logger);
   const fragments = new Fragments({ pool, depth, logger, memoryBytes: memory.fragments, files });
   closing.push(() => fragments.close());
-  const filler = files && new FragmentFiller({ source: depth, fragments, files, logger });
+  const { orders } = fragments;
+  const filler = files && new FragmentFiller({ source: depth, orders, files, logger });
   closing.push(async () => filler?.close());
   const live = new LiveParts({
     sources: { market: depth, depth, orders: store.orders, holders: store.holders, lp: store.lp },
@@ -143,6 +144,7 @@ async function makeParts(start: Start, opened: Opened): Promise<Parts> {
   });
   closing.push(() => Promise.resolve(hub.close()));
   store.events.on('segments', (removed) => {
+    blocks.remove(removed);
     files?.remove(removed);
     filler?.scan();
   });
@@ -155,7 +157,7 @@ async function makeParts(start: Start, opened: Opened): Promise<Parts> {
     logger.info(`key ${change}`, { key_id: id, key_tier: tier });
     hub.connections.checkKeys();
   });
-  followParts(metrics, { store, pool, fragments, files, tokens: live.tokens, clock });
+  followParts(metrics, { store, pool, fragments, files, blocks, tokens: live.tokens, clock });
   metrics.followStream(hub);
   return { live, filler, limiter, reading, handlers, hub };
 }
@@ -252,13 +254,14 @@ interface MeasuredParts {
   pool: ComputePool;
   fragments: Fragments;
   files: FragmentFiles | null;
+  blocks: SegmentBlocks;
   tokens: LiveTokens;
   clock: Clock;
 }
 
 /** Has the metrics count commits, and read the parts when they are collected. */
 function followParts(metrics: Metrics, parts: MeasuredParts): void {
-  const { store, pool, fragments, files, tokens, clock } = parts;
+  const { store, pool, fragments, files, blocks, tokens, clock } = parts;
   store.events.on('commit', ({ rows, cells }, tookMs) => metrics.committed(rows, cells, tookMs));
   const collectors = new Collectors();
   store.events.on('sources', (report) => collectors.note(report));
@@ -268,7 +271,8 @@ function followParts(metrics: Metrics, parts: MeasuredParts): void {
     busyThreads: () => pool.busyThreads,
     storeBytes: () => store.bytes(),
     ...diskGauges(() => store.room.figures()),
-    fragmentsMemoryBytes: () => fragments.memoryBytes,
+    blocksMemoryBytes: () => blocks.memoryBytes,
+    fragmentsMemoryBytes: () => fragments.store.memoryBytes,
     fragmentFiles: () => files?.count ?? 0,
     fragmentFileBytes: () => files?.bytes ?? 0,
     fragmentFileReads: () => files?.reads ?? 0,

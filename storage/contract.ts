@@ -215,10 +215,10 @@ export interface SegmentRange {
   tiny: boolean;
 }
 
-/** A stored segment, and the number of markets of its token. */
+/** A stored segment, and the markets of its token. */
 export interface SegmentEntry {
   segmentId: number;
-  marketCount: number;
+  markets: readonly Market[];
 }
 
 /** A stored snapshot: row `row` of a segment. */

@@ -3,6 +3,7 @@
  * token may have 65,535 markets with 100 MB of names, so names that are long go to a thread only once it is known which
  * ones the page lists.
  */
+import { MAX_MARKET_NAME_CHARS, MAX_SOURCE_CHARS } from '../ingest/fields.js';
 import type { Market } from '../market.js';
 import {
   hasFilter,
@@ -16,6 +17,9 @@ import {
 
 /** Markets with names up to this size are sent to a thread with every page. */
 const MAX_SHORT_NAMES_BYTES = 1024 * 1024;
+
+/** The most that a market's source, address and pair take as UTF-8. */
+const MAX_MARKET_BYTES = 3 * (MAX_SOURCE_CHARS + 2 * MAX_MARKET_NAME_CHARS);
 
 /** The slots of markets as the cells need them. */
 export type CellSlots = Pick<MarketSlots, 'slot' | 'count'>;
@@ -119,6 +123,10 @@ function firstKept(
   return kept;
 }
 
+/** Whether there are enough markets for long names; if not, nothing needs to be known of them. */
+export const mayHaveLongNames = (markets: readonly Market[]): boolean =>
+  markets.length * MAX_MARKET_BYTES > MAX_SHORT_NAMES_BYTES;
+
 /** Whether the names are too long to be copied or encoded for every reply. */
 export const hasLongNames = (markets: readonly Market[]): boolean =>
-  factsOfMarkets(markets).bytes > MAX_SHORT_NAMES_BYTES;
+  mayHaveLongNames(markets) && factsOfMarkets(markets).bytes > MAX_SHORT_NAMES_BYTES;

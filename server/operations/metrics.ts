@@ -53,6 +53,7 @@ const GAUGES = {
     'fathom_commits_refused_total',
     'Commits refused because the disk had too little space',
   ],
+  blocksMemoryBytes: ['fathom_blocks_memory_bytes', 'Bytes of blocks of segments in memory'],
   fragmentsMemoryBytes: ['fathom_fragments_memory_bytes', 'Bytes of fragments of pages in memory'],
   fragmentFiles: [
     'fathom_fragments_disk_files',

@@ -1,12 +1,15 @@
 /** Makes fragments of stored segments before they are requested, the newest first, while the pool is idle. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FRAGMENT_GROUPS } from '../../compute/replay/fragments.js';
+import { mayHaveLongNames } from '../../compute/replay/names.js';
 import { HOUR_MS } from '../../compute/time.js';
-import type { SegmentRange, SegmentSource } from '../../storage/contract.js';
+import type { SegmentEntry, SegmentRange, SegmentSource } from '../../storage/contract.js';
 import type { FragmentFiles } from '../../storage/fragment-files.js';
 import { Turns } from '../../storage/turns.js';
 import type { Logger } from '../logger.js';
-import type { Fragments, FragmentsOrder } from './fragments.js';
+import type { FragmentOrders, FragmentsOrder } from './fragment-orders.js';
+import { canAssemble } from './fragments.js';
+import { learnMarkets } from './page-plan.js';
 
 /** Segments listed by one statement. */
 const LISTED_AT_ONCE = 64;
@@ -22,7 +25,7 @@ const JOINED_WITHIN_MS = HOUR_MS;
 
 interface FragmentFillerOptions {
   source: SegmentSource;
-  fragments: Fragments;
+  orders: Pick<FragmentOrders, 'isDone' | 'makeAhead'>;
   files: FragmentFiles;
   logger: Logger;
   restMs?: number;
@@ -125,8 +128,9 @@ export class FragmentFiller {
     for (let range; (range = this.ranges.at(-1)) !== undefined && !this.closing;) {
       const segments = await this.options.source.segmentsBetween(range, LISTED_AT_ONCE);
       let orders: FragmentsOrder[] = [];
-      for (const [i, { segmentId, marketCount }] of segments.entries()) {
-        orders.push(...this.missing(segmentId, marketCount));
+      for (const [i, segment] of segments.entries()) {
+        const { segmentId } = segment;
+        orders.push(...(await this.missing(segment)));
         const isLast = i + 1 === segments.length;
         if (
           orders.length >= MADE_AT_ONCE * FRAGMENT_GROUPS.length ||
@@ -143,17 +147,19 @@ export class FragmentFiller {
     }
   }
 
-  private missing(segmentId: number, marketCount: number): FragmentsOrder[] {
-    return FRAGMENT_GROUPS.map((group) => ({ segmentId, group }))
-      .filter((key) => !this.options.fragments.isDone(key))
-      .map((key) => ({ key, marketCount }));
+  private async missing({ segmentId, markets }: SegmentEntry): Promise<FragmentsOrder[]> {
+    if (mayHaveLongNames(markets)) await learnMarkets(markets);
+    return FRAGMENT_GROUPS.filter((group) => canAssemble(group, { markets }))
+      .map((group) => ({ segmentId, group }))
+      .filter((key) => !this.options.orders.isDone(key))
+      .map((key) => ({ key, marketCount: markets.length }));
   }
 
   /** @returns whether to continue */
   private async make(segmentId: number, orders: readonly FragmentsOrder[]): Promise<boolean> {
-    const { files, fragments } = this.options;
+    const { files, orders: made } = this.options;
     if (await files.acceptsAhead(segmentId, orders.length)) {
-      await fragments.makeAhead(orders);
+      await made.makeAhead(orders);
     } else if (!files.inTrouble) {
       // Only older ones are left.
       this.ranges = [];

@@ -3,14 +3,15 @@ import { HOUR_S } from '../../compute/time.js';
 import type { DepthSource, TokenRecord } from '../../storage/contract.js';
 import { replyKey, type ReplyMemory } from '../api/replies.js';
 import type { PageIdentity } from './entity-tag.js';
-import type { MadePage } from './page-plan.js';
+import type { AssembledPage } from './fragments.js';
 
-export interface KeptPage extends MadePage {
+export interface KeptPage extends AssembledPage {
   tag: string;
 }
 
-/** Memory of a page besides its body. */
+/** Memory of a page besides its body, and of the key of each of its fragments. */
 const PAGE_BYTES = 2048;
+const KEY_BYTES = 64;
 
 interface KeptRequest {
   source: TokenRecord | null;
@@ -36,5 +37,6 @@ export function keyOfPage(
 }
 
 export function keepPage(memory: ReplyMemory, key: string, page: KeptPage): void {
-  memory.set(key, page, { size: page.body.length + PAGE_BYTES });
+  const { body, keys } = page;
+  memory.set(key, page, { size: body.length + KEY_BYTES * keys.length + PAGE_BYTES });
 }

@@ -220,12 +220,13 @@ function planRequest({ source, request: { fromS, toS, stepS }, nowS }: PageJob):
 
 /** The reply with a kept page; null if none is kept, or if the client names another tag, which may be good as well. */
 async function keptReply(
-  { depth, keptPages, inPreparation }: Services,
+  { depth, fragments, keptPages, inPreparation }: Services,
   job: PageJob,
 ): Promise<PreparedReply | null> {
   const key = keyOfPage(depth, job);
   const page = key === null ? undefined : (keptPages.get(key) as KeptPage | undefined);
   if (page === undefined) return null;
+  fragments?.store.touch(page.keys);
   if (job.exchange.header('if-none-match') !== '') return notModified(job, page.tag);
   // A digest that the client wants takes a copy of the page.
   const full = await prepared(inPreparation, () => fullReply(job, page.tag, page));

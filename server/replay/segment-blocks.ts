@@ -24,6 +24,11 @@ export class SegmentBlocks {
     return this.kept?.calculatedSize ?? 0;
   }
 
+  /** Forgets the blocks of segments that the store no longer has. */
+  remove(segmentIds: readonly number[]): void {
+    for (const id of segmentIds) this.kept?.delete(id);
+  }
+
   /**
    * The segments' blocks in the order of `ids`; they must not be changed or moved.
    * @throws SegmentGoneError; DamageError if a checksum does not match

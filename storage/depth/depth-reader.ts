@@ -166,7 +166,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
        ORDER BY segment_id DESC LIMIT ${limit}`,
     );
     return (rows as [number, number][]).map(([segmentId, tokenId]) => {
-      return { segmentId, marketCount: this.markets(tokenId).length };
+      return { segmentId, markets: this.markets(tokenId) };
     });
   }
 

@@ -140,6 +140,28 @@ it.each(['min_pct=-49', 'venues=orca', 'group=venue'])(
   },
 );
 
+it('a repeated page uses the files of its fragments, which are removed last', async () => {
+  const path = `/replay/${WIDE_MINT}?from=${wide.snapshots[50].t}&to=${SETTLED - 1200}`;
+  service.depth.compact(WIDE_MINT, 26);
+  await warm(path, 'gzip');
+  const bodies = [await raw(path, 'gzip')];
+  const assembled = vi.spyOn(fragments, 'page');
+  const touched = vi.spyOn(fragments.store, 'touch');
+  bodies.push(await raw(path, 'gzip'));
+  expect(assembled).not.toHaveBeenCalled();
+  const [keys] = touched.mock.calls[0];
+  for (const spy of [assembled, touched]) spy.mockRestore();
+  expect(bodies[1].equals(bodies[0])).toBe(true);
+  const { segmentIds } = await service.depth.plan({
+    tokenId: service.depth.token('mainchain', WIDE_MINT)!.tokenId,
+    fromS: wide.snapshots[50].t,
+    toS: SETTLED - 1200,
+    nowS: NOW_S,
+    maxSnapshots: 288,
+  });
+  expect(keys).toEqual(segmentIds.map((segmentId) => ({ segmentId, group: 'market' })));
+});
+
 describe('a client that takes both codings', () => {
   const both = 'gzip, deflate, br';
   const path = `/replay/${WIDE_MINT}?from=${wide.snapshots[30].t}&to=${SETTLED - 600}`;

@@ -2,7 +2,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Market } from '../../compute/market.js';
 import { FragmentFiller } from '../../server/replay/fragment-filler.js';
+import type { FragmentsOrder } from '../../server/replay/fragment-orders.js';
 import { FragmentsAdmission } from '../../server/replay/fragments-admission.js';
 import { checkStore } from '../../storage/check/check.js';
 import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
@@ -52,7 +54,7 @@ describe('admission', () => {
     };
     const tasks: number[] = [];
     for (let round = 0; round < 8; round++) tasks.push(await tasksOfRound());
-    expect(fragments.memoryBytes).toBeGreaterThan(20_000);
+    expect(fragments.store.memoryBytes).toBeGreaterThan(20_000);
     // Each page is of one segment: without the rule, every round after the first would make all twenty.
     expect(tasks[0]).toBe(0);
     const made = tasks.reduce((sum, own) => sum + own);
@@ -73,7 +75,7 @@ describe('fragments made ahead', () => {
     const fragments = here.open(store.depth, files);
     const filler = new FragmentFiller({
       source: store.depth,
-      fragments,
+      orders: fragments.orders,
       files,
       logger: here.logger,
       restMs: 0,
@@ -149,7 +151,7 @@ describe('fragments made ahead', () => {
         files,
         logger: here.logger,
         joinedWithinMs: 1,
-        fragments: here.open(store.depth, files),
+        orders: here.open(store.depth, files).orders,
       });
       later.scan();
       await later.idle();
@@ -183,7 +185,7 @@ describe('fragments made ahead', () => {
         source,
         files,
         logger: here.logger,
-        fragments: here.open(store.depth, files),
+        orders: here.open(store.depth, files).orders,
       };
       const resting = new FragmentFiller({ ...parts, restMs: 3_600_000 });
       resting.scan();
@@ -202,6 +204,42 @@ describe('fragments made ahead', () => {
       await brisk.close();
       expect(listed).toBeGreaterThan(atFirst);
     });
+  });
+
+  it('are not made of a token whose pages cannot use them: its names are too long', async () => {
+    const name = (m: number) => `${m}`.padEnd(128, '.');
+    const marketsOf = (count: number): Market[] =>
+      Array.from({ length: count }, (_, m) => ({
+        source: name(m),
+        exchangeType: 'DEX',
+        type: 'onchain_pool',
+        address: name(m),
+        pair: null,
+      }));
+    const segments = [
+      { segmentId: 2, markets: marketsOf(4097) },
+      { segmentId: 1, markets: marketsOf(4096) },
+    ];
+    const made: FragmentsOrder[] = [];
+    const filler = new FragmentFiller({
+      source: {
+        lastSegmentId: 2,
+        segmentsBetween: ({ below }) =>
+          Promise.resolve(segments.filter(({ segmentId }) => segmentId < below)),
+        storedSegments: (ids) => Promise.resolve(new Set(ids)),
+      },
+      files: await here.openFiles(),
+      logger: here.logger,
+      orders: {
+        isDone: () => false,
+        makeAhead: (orders) => Promise.resolve(void made.push(...orders)),
+      },
+    });
+    filler.scan();
+    await filler.idle();
+    await filler.close();
+    const names = new Set(made.map(({ key }) => FRAGMENT_FILES.textOf(key)));
+    expect([...names].sort()).toEqual(['all-1', 'all-2', 'market-1']);
   });
 
   it('are those of the newest segments, within the bound', async () => {
@@ -231,7 +269,7 @@ describe('fragments made ahead', () => {
       const fragments = here.open(store.depth, files);
       const filler = new FragmentFiller({
         source: store.depth,
-        fragments,
+        orders: fragments.orders,
         files,
         logger: here.logger,
       });

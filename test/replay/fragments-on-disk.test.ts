@@ -39,7 +39,7 @@ describe('fragments on disk', () => {
     await warm(fragments, depth);
     const posted = here.pool.postedTasks;
     for (let i = 0; i < 5; i++) expect(await pageOf(fragments, depth)).not.toBeNull();
-    expect(fragments.memoryBytes).toBeLessThanOrEqual(10_000);
+    expect(fragments.store.memoryBytes).toBeLessThanOrEqual(10_000);
     expect([here.pool.postedTasks, files.reads >= 10]).toEqual([posted, true]);
   });
 
@@ -51,7 +51,7 @@ describe('fragments on disk', () => {
     await warm(fragments, depth);
     const pages = store.snapshots.map(({ t }) => pageOf(fragments, depth, { from: t }));
     expect(await Promise.all(pages)).not.toContain(null);
-    expect([fragments.memoryBytes, files.reads >= 12 * 24]).toEqual([0, true]);
+    expect([fragments.store.memoryBytes, files.reads >= 12 * 24]).toEqual([0, true]);
   });
 
   it('that pages use again stay in memory while another walks through the rest of a history', async () => {
@@ -59,7 +59,9 @@ describe('fragments on disk', () => {
     const depth = depthOf(store);
     const before = here.open(depth, await here.openFiles());
     await warm(before, depth);
-    const { memoryBytes } = before;
+    const {
+      store: { memoryBytes },
+    } = before;
     const files = await here.openFiles();
     const fragments = here.open(depth, files, Math.ceil(memoryBytes / 3));
     const page = (snapshot: number, end = snapshot + 8) => {

@@ -144,9 +144,9 @@ describe('fragments', () => {
       await fragments.idle();
       await pageOf(fragments, depth, { from });
       await fragments.idle();
-      expect(fragments.memoryBytes).toBeLessThanOrEqual(300_000);
+      expect(fragments.store.memoryBytes).toBeLessThanOrEqual(300_000);
     }
-    expect(fragments.memoryBytes).toBeGreaterThan(0);
+    expect(fragments.store.memoryBytes).toBeGreaterThan(0);
     expect(await pageOf(fragments, depth, { from: snapshots[48].t })).not.toBeNull();
   });
 });

@@ -49,6 +49,22 @@ describe('the blocks of segments', () => {
     expect(depth.reads).toEqual([[ids[1]]]);
   });
 
+  it('go with their segments', async () => {
+    const depth = depthOf();
+    const ids = await idsOf(depth);
+    const blocks = new SegmentBlocks(depth, 2 ** 20);
+    await blocks.read(ids);
+    const { memoryBytes } = blocks;
+    const [gone, ...others] = ids;
+    blocks.remove([gone, 1_000_000]);
+    expect(blocks.memoryBytes).toBeLessThan(memoryBytes);
+    depth.reads.length = 0;
+    await blocks.read(others);
+    expect(depth.reads).toEqual([]);
+    blocks.remove(others);
+    expect(blocks.memoryBytes).toBe(0);
+  });
+
   it('are read each time without memory', async () => {
     const depth = depthOf();
     const ids = await idsOf(depth);
