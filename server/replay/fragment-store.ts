@@ -26,7 +26,7 @@ export interface WantedFragments {
 
 interface Kept {
   fragments: SegmentFragments;
-  /** Read from a file; no plan has confirmed every row yet, so they may be an older segment's with the same id. */
+  /** Read from a file; no plan has confirmed every row yet, so they may be an older segment's. */
   isDoubtful: boolean;
 }
 
