@@ -167,7 +167,10 @@ describe('a thread that dies', () => {
     } while (response.status === 200);
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await response.json()).toMatchObject({ error_code: 'replay_busy' });
+    // The last task was lost: readiness asks the pool for another.
+    const { postedTasks } = service.pool;
     await service.pool.probe();
+    expect(service.pool.postedTasks).toBeGreaterThan(postedTasks);
     expect(await (await service.get(path)).text()).toBe(expected);
     stop();
   });
