@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import type { Parsed } from '../storage/import-helpers.js';
 import { atEnd } from './folders.js';
+import { eventually } from './waiting.js';
 
 const require = createRequire(import.meta.url);
 const CONTRACTS = {
@@ -98,8 +99,12 @@ export class Chain {
     const from = this.account;
     const gas = '0x632ea0';
     const hash = await this.request('eth_sendTransaction', { from, gas, ...transaction });
-    const receipt = await this.request('eth_getTransactionReceipt', hash);
-    if (receipt?.status !== '0x1') throw new Error('the transaction failed');
+    // It is mined a moment later.
+    let receipt: Parsed = null;
+    const isMined = async () =>
+      (receipt = await this.request('eth_getTransactionReceipt', hash)) !== null;
+    await eventually(() => 'a transaction to be mined', isMined, 5);
+    if (receipt.status !== '0x1') throw new Error('the transaction failed');
     return receipt;
   }
 }
