@@ -5,11 +5,11 @@ import { isFields } from '../../compute/ingest/fields.js';
 /** A request and its reply, from the first byte to the last. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** A hundred accounts of Solana are 1.4 MB. */
-const MAX_REPLY_BYTES = 32 * 2 ** 20;
+const MAX_RPC_REPLY_BYTES = 32 * 1024 * 1024;
 /** Calls in one request; a node that refuses so many is asked for half, and so on. */
 export const MAX_BATCH_CALLS = 100;
 /** Tries of a request that the node cannot answer now. */
-const MAX_TRIES = 4;
+const MAX_RPC_TRIES = 4;
 /** Waits double from try to try, up to the maximum; a longer Retry-After counts as the maximum. */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 4_000;
@@ -88,7 +88,7 @@ export class JsonRpc {
         return await this.request(calls, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof RpcError) || error.failure !== 'busy' || tries === MAX_TRIES) {
+        if (!(error instanceof RpcError) || error.failure !== 'busy' || tries === MAX_RPC_TRIES) {
           throw error;
         }
         const backoffMs = FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random());
@@ -165,8 +165,8 @@ export class JsonRpc {
     for await (const chunk of response.body ?? []) {
       chunks.push(chunk as Uint8Array);
       bytes += (chunk as Uint8Array).length;
-      if (bytes > MAX_REPLY_BYTES) {
-        throw this.fault('refused', `its reply has more than ${MAX_REPLY_BYTES} bytes`);
+      if (bytes > MAX_RPC_REPLY_BYTES) {
+        throw this.fault('refused', `its reply has more than ${MAX_RPC_REPLY_BYTES} bytes`);
       }
     }
     return Buffer.concat(chunks).toString();
