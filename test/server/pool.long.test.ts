@@ -5,7 +5,7 @@ import {
   PoolClosedError,
   startPool,
   TaskLostError,
-  type ComputePool,
+  ComputePool,
   type TaskInput,
 } from '../../compute/pool.js';
 import { PoolBusyError } from '../../compute/scheduler.js';
@@ -65,6 +65,17 @@ it('a pool of a command starts its second thread when two tasks need one', async
   expect(threads).toHaveLength(2);
   await pool.close();
   process.off('worker', onThread);
+});
+
+it('a pool takes tasks while its threads start, and says if they cannot', async () => {
+  const starting = new ComputePool({ threads: 2, onError });
+  const ids = await Promise.all([starting.run('ping', null), starting.run('ping', null)]);
+  expect(new Set(ids).size).toBe(2);
+  await starting.close();
+  const heaps = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 1 };
+  const small = new ComputePool({ threads: 1, heaps, onError: () => undefined });
+  await expect(small.run('ping', null)).rejects.toThrow(/^compute pool: .*memory/);
+  await small.close();
 });
 
 describe('the compute pool', () => {
