@@ -7,7 +7,7 @@ import * as zlib from 'node:zlib';
 import { expect, it } from 'vitest';
 import { InputError } from '../../storage/errors.js';
 import { arrowRows } from '../../storage/ingest/arrow.js';
-import type { WantedColumn } from '../../storage/ingest/columns.js';
+import type { NumberedRow, WantedColumn } from '../../storage/ingest/columns.js';
 import { lines, MINT, StoreScratch } from '../support/ingest.js';
 
 const scratch = new StoreScratch();
@@ -33,9 +33,10 @@ const ROWS = [
 const any = (name: string): WantedColumn => ({ name, kind: 'any', required: true });
 
 async function rowsOf(name: string, ...wanted: WantedColumn[]): Promise<unknown[]> {
-  const rows: unknown[] = [];
+  const rows: NumberedRow[] = [];
   for await (const batch of arrowRows(fixture(name), wanted)) rows.push(...batch);
-  return rows;
+  expect(rows.map(({ line }) => line)).toEqual(rows.map((_, i) => i + 1));
+  return rows.map(({ row }) => row);
 }
 
 const FILES = ['views', 'views-lz4-stream', 'views-zstd'];
