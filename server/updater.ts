@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDamage } from '../compute/damage.js';
 import { pushTo } from '../compute/collections.js';
 import { Turns } from '../storage/turns.js';
-import { DueKeys } from './due-keys.js';
 import type { Logger } from './logger.js';
 
 /** A paced key rests ten times as long as its work took: it gets one eleventh of the time. */
@@ -11,7 +10,7 @@ const PAUSE_FACTOR = 10;
 const MIN_PAUSE_MS = 100;
 /** Default for the longest rest of a paced key. */
 const MAX_PAUSE_MS = 15_000;
-/** How many of a key's last runs are remembered. The cheapest counts as its cost: the others include waiting. */
+/** How many of a key's last runs are remembered: BURST or more. The cheapest is its cost: the others include waiting. */
 const RECENT_RUNS = 4;
 /** After a quiet time, a paced key may run this often without a rest. */
 const BURST = 3;
@@ -42,12 +41,20 @@ export interface UpdaterOptions<K> {
   retryAfterMs?: number | null;
 }
 
+/** A finished call of `work`: its end, `performance.now()`, and its cost for one key. */
+interface Run {
+  endMs: number;
+  costMs: number;
+}
+
 /** Works on keys in the order of their changes, one batch at a time. */
 export class Updater<K extends string | number> {
-  private readonly dueKeys = new DueKeys<K>();
+  /** Changed keys; each leaves the set when its work begins. */
+  private readonly dueKeys = new Set<K>();
   /** Changed keys that rest, and the timers that end their rest. */
   private readonly resting = new Map<K, NodeJS.Timeout>();
-  private readonly paces = new Map<K, Pace>();
+  /** Last runs of paced keys, latest first: at most RECENT_RUNS. */
+  private readonly runs = new Map<K, Run[]>();
   private readonly failed = new Set<K>();
   /** Keys of the current call of `work`. */
   private readonly working = new Set<K>();
@@ -71,7 +78,7 @@ export class Updater<K extends string | number> {
     if (this.closed) return;
     for (const key of keys) {
       if (this.dueKeys.has(key) || this.resting.has(key)) continue;
-      const restMs = this.paces.get(key)?.restMs() ?? 0;
+      const restMs = this.restMs(key);
       if (restMs <= 0) this.dueKeys.add(key);
       else this.resting.set(key, setTimeout(() => this.touchNow([key]), restMs).unref());
     }
@@ -92,11 +99,7 @@ export class Updater<K extends string | number> {
   async first(key: K): Promise<void> {
     if (this.closed) return;
     const done = new Promise<void>((resolve) => pushTo(this.waiting, key, resolve));
-    if (!this.working.has(key)) {
-      this.endRest(key);
-      this.dueKeys.addFirst(key);
-      this.run();
-    }
+    if (!this.working.has(key)) this.touchNow([key]);
     await done;
   }
 
@@ -105,13 +108,13 @@ export class Updater<K extends string | number> {
     this.endRest(key);
     this.dueKeys.delete(key);
     this.working.delete(key);
-    this.paces.delete(key);
+    this.runs.delete(key);
     this.failed.delete(key);
     this.release([key]);
   }
 
-  /** Changed keys in the order of their work, without those that rest. */
-  get due(): Pick<ReadonlySet<K>, 'size' | 'has' | typeof Symbol.iterator> {
+  /** Changed keys in the order of their changes, without those that rest. */
+  get due(): ReadonlySet<K> {
     return this.dueKeys;
   }
 
@@ -128,7 +131,7 @@ export class Updater<K extends string | number> {
   async close(): Promise<void> {
     this.closed = true;
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
-    for (const key of [...this.resting.keys()]) this.endRest(key);
+    for (const key of this.resting.keys()) this.endRest(key);
     this.dueKeys.clear();
     await this.running;
     this.release([...this.waiting.keys()]);
@@ -161,13 +164,20 @@ export class Updater<K extends string | number> {
     await nextTurn();
     const { batchKeys = 1 } = this.options;
     const turns = new Turns();
-    let batches = 0;
-    while (this.dueKeys.size > 0 && !this.closed) {
-      const batch = this.dueKeys.take(batchKeys);
+    // One pass over the set: a new iterator would step over all finished keys.
+    const changed = this.dueKeys.values();
+    for (let batches = 1; ; batches++) {
+      // Keys that somebody waits for come first, and alone: they wait for no other key's work.
+      const batch = [...this.waiting.keys()].slice(0, batchKeys);
+      if (batch.length === 0) {
+        for (const key of changed) if (batch.push(key) === batchKeys) break;
+      }
+      if (batch.length === 0 || this.closed) return;
+      for (const key of batch) this.dueKeys.delete(key);
       await this.workOn(batch);
       this.release(batch);
       // Work that never awaits would not release the event loop.
-      if (++batches % BATCHES_PER_CHECK === 0) await turns.take();
+      if (batches % BATCHES_PER_CHECK === 0) await turns.take();
     }
   }
 
@@ -224,43 +234,23 @@ export class Updater<K extends string | number> {
   }
 
   private charge(keyCount: number, costMs: number): void {
-    const { paced = false, maxPauseMs = MAX_PAUSE_MS } = this.options;
-    if (!paced || this.closed) return;
+    if (this.options.paced !== true || this.closed) return;
+    const run = { endMs: performance.now(), costMs: costMs / keyCount };
     for (const key of this.working) {
-      const pace = this.paces.get(key) ?? new Pace(maxPauseMs);
-      this.paces.set(key, pace);
-      pace.charge(costMs / keyCount);
+      this.runs.set(key, [run, ...(this.runs.get(key) ?? [])].slice(0, RECENT_RUNS));
       // A change during this work waits for the rest after it.
-      const wasDue = this.dueKeys.delete(key);
-      const wasResting = this.endRest(key);
-      if (wasDue || wasResting) this.touch([key]);
+      if (this.dueKeys.delete(key) || this.endRest(key)) this.touch([key]);
     }
   }
-}
 
-/** Decides when a key may run next: at once after a quiet time, else after a rest. */
-class Pace {
-  /** Ends of the last runs, latest first: at most BURST. */
-  private readonly endsMs: number[] = [];
-  /** Costs of the last runs, latest first: at most RECENT_RUNS. */
-  private readonly costsMs: number[] = [];
-  private pauseMs = MIN_PAUSE_MS;
-
-  constructor(private readonly maxPauseMs: number) {}
-
-  restMs(): number {
-    const { endsMs, pauseMs } = this;
-    if (endsMs.length < BURST) return 0;
-    const nextMs = Math.min(endsMs[0] + pauseMs, endsMs[BURST - 1] + BURST * pauseMs);
-    return nextMs - performance.now();
-  }
-
-  charge(costMs: number): void {
-    this.costsMs.unshift(costMs);
-    this.costsMs.length = Math.min(this.costsMs.length, RECENT_RUNS);
-    const pauseMs = PAUSE_FACTOR * Math.min(...this.costsMs);
-    this.pauseMs = Math.min(Math.max(pauseMs, MIN_PAUSE_MS), this.maxPauseMs);
-    this.endsMs.unshift(performance.now());
-    this.endsMs.length = Math.min(this.endsMs.length, BURST);
+  /** How long a key rests from now: until an interval after its last run, or not at all after a quiet time. */
+  private restMs(key: K): number {
+    const runs = this.runs.get(key) ?? [];
+    if (runs.length < BURST) return 0;
+    const { maxPauseMs = MAX_PAUSE_MS } = this.options;
+    const pauseMs = PAUSE_FACTOR * Math.min(...runs.map(({ costMs }) => costMs));
+    const intervalMs = Math.min(Math.max(pauseMs, MIN_PAUSE_MS), maxPauseMs);
+    const burstEndMs = runs[BURST - 1].endMs + BURST * intervalMs;
+    return Math.min(runs[0].endMs + intervalMs, burstEndMs) - performance.now();
   }
 }

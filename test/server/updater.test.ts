@@ -68,6 +68,25 @@ describe('an updater', () => {
     expect(await cpuOf(1_000_000)).toBeLessThan(25 * tenth);
   });
 
+  it('works first on keys that somebody waits for, without others', async () => {
+    let isAsked = false;
+    const waits: Promise<void>[] = [];
+    const { updater, batches } = updaterOf({
+      work: ([key]) => {
+        if (key === 'a') waits.push(updater.first('d'), updater.first('a'));
+        if (key === 'd') isAsked = true;
+        return Promise.resolve();
+      },
+    });
+    updater.touch(['a', 'b', 'c', 'd', 'e']);
+    await vi.waitFor(() => expect(waits).toHaveLength(2));
+    // That a key is being worked on is enough for those who wait for it.
+    await Promise.all(waits);
+    expect(isAsked).toBe(true);
+    await updater.settled();
+    expect(batches).toEqual([['a', 'b'], ['d'], ['c', 'e']]);
+  });
+
   it('waits until it is started', async () => {
     const batches: string[][] = [];
     const work = (keys: readonly string[]) => Promise.resolve(void batches.push([...keys]));
@@ -329,6 +348,8 @@ describe('a board', () => {
     }
     const gaps = runs.slice(1).map((atMs, i) => atMs - runs[i]);
     expect(Math.max(...gaps)).toBeGreaterThanOrEqual(2000);
+    // Requests during a build wait for the rest after it.
+    expect(runs.length).toBeLessThanOrEqual(8);
   });
 
   it('takes a slow build among fast ones for one that had to wait', async () => {
@@ -339,6 +360,7 @@ describe('a board', () => {
       await passMs(5);
     }
     const gaps = runs.slice(1, 6).map((atMs, i) => atMs - runs[i]);
+    expect(gaps).toHaveLength(5);
     expect(Math.max(...gaps)).toBe(100);
   });
 
