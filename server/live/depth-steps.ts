@@ -1,4 +1,4 @@
-/** The next message of a depth subscription: revisions, then deletions, then new snapshots (docs/live.md#order). */
+/** The next message of a depth subscription: deletions, then revisions, then new snapshots (docs/live.md#order). */
 import { firstFrom } from '../../compute/search.js';
 import { HOUR_S } from '../../compute/time.js';
 import type { DepthView, PagePlan, RevisedTimes } from '../../storage/contract.js';
@@ -78,8 +78,8 @@ function forgotten({ fromS, nextFromS }: Progress, { history, position }: DepthV
 
 /**
  * The step for the first revised times. Deletions come first, with those between revised snapshots: a prune deletes many
- * raw snapshots between the coarser ones that stay. Steps end at the same times for all subscriptions, which then share
- * them.
+ * raw snapshots between the coarser ones that stay. Where nothing is deleted, steps end at the same times for all
+ * subscriptions, which then share them.
  * @param now the progress after all revisions up to the step's
  */
 async function revisionStep(
