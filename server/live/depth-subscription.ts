@@ -207,11 +207,15 @@ export class DepthSubscription
   /** Joins the followers of the token, once there is one. */
   private async join(): Promise<void> {
     const { feed, rooms } = this.options;
-    while (this.source === null && !this.isEnded) {
+    while (!this.isEnded) {
+      // A commit may also have added it while the subscription began.
+      if (this.source === null) this.cursors = this.findToken();
+      if (this.source !== null) {
+        rooms.join(this);
+        return;
+      }
       await this.nextCommit(feed.commits);
-      this.cursors = this.findToken();
     }
-    if (!this.isEnded) rooms.join(this);
   }
 
   private async pause(ms: number): Promise<void> {
