@@ -27,11 +27,12 @@ export class KeyLanes {
   /** A key of the owners for which little work waits. */
   leastBusy(owners: Iterable<{ readonly keyId: string }>): string {
     let least = { keyId: '', works: Infinity };
-    let left = MAX_COMPARED;
+    const compared = new Set<string>();
     for (const { keyId } of owners) {
+      if (compared.has(keyId)) continue;
       const works = this.queues.get(keyId)?.works.size ?? 0;
       if (works < least.works) least = { keyId, works };
-      if (works === 0 || --left === 0) break;
+      if (works === 0 || compared.add(keyId).size === MAX_COMPARED) break;
     }
     return least.keyId;
   }

@@ -79,6 +79,14 @@ interface Room {
   timer: NodeJS.Timeout | undefined;
 }
 
+interface SendOptions {
+  /** The key whose lane the step has. */
+  keyId: string;
+  isLive: boolean;
+  committedMs: number | null;
+  turns: Turns;
+}
+
 export class Rooms {
   private readonly rooms = new Map<number, Room>();
   private readonly groupOf = new Map<Follower, Group>();
@@ -136,19 +144,25 @@ export class Rooms {
   private async wake(room: Room, committedMs: number | null): Promise<void> {
     const groups = [...room.waiting.values()];
     room.waiting.clear();
-    for (const group of groups) room.advancing.add(group);
+    for (const group of groups) {
+      group.touchedMs ??= committedMs;
+      room.advancing.add(group);
+    }
     // First, the one who commits gets its answer.
     await nextTurn();
     const turns = new Turns();
     for (const group of groups) {
-      this.splitByKey(group, committedMs);
-      void this.advance(group, committedMs);
+      this.splitByKey(group, group.touchedMs);
+      void this.advance(group, group.touchedMs);
       await turns.take();
     }
   }
 
-  /** Takes steps until the group is up to date. Never rejects. */
-  private async advance(group: Group, committedMs: number | null): Promise<void> {
+  /**
+   * Takes steps until the group is up to date. Never rejects.
+   * @param isRetry whether an error ends the subscription; else each member tries once more alone
+   */
+  private async advance(group: Group, committedMs: number | null, isRetry = false): Promise<void> {
     const { room, members } = group;
     room.advancing.add(group);
     let isOver = false;
@@ -165,8 +179,12 @@ export class Rooms {
         else if (step?.type === 'behind') await this.nextCommit(group, commits);
       } catch (error) {
         const waitMs = this.feed.retryAfterMs(error);
-        if (waitMs === null) await this.failAll(group, error);
-        else if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
+        if (waitMs === null) {
+          await eachInTurns(members, new Turns(), (one) => {
+            if (isRetry) this.fail(one, error);
+            else this.goAlone(one, committedMs, true);
+          });
+        } else if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
       }
     }
     room.advancing.delete(group);
@@ -187,9 +205,9 @@ export class Rooms {
       // By then, all may have left, and the client of a single one may have stopped reading.
       if (first === undefined || (members.size === 1 && !first.hasRoom)) return null;
       const step = await this.feed.step(room.tokenId, group.progress);
-      if (step.type === 'forgotten') this.resetAll(group, step.after);
+      if (step.type === 'forgotten') await this.resetAll(group, step.after, { committedMs, turns });
       else if (step.type !== 'none' && step.type !== 'behind') {
-        await this.sendStep(group, step, { isLive, committedMs, turns });
+        await this.sendStep(group, step, { keyId, isLive, committedMs, turns });
       }
       return step;
     });
@@ -198,7 +216,7 @@ export class Rooms {
   private async sendStep(
     group: Group,
     step: UpdateStep,
-    { isLive, committedMs, turns }: { isLive: boolean; committedMs: number | null; turns: Turns },
+    { keyId, isLive, committedMs, turns }: SendOptions,
   ): Promise<void> {
     const { members, view } = group;
     this.splitOff(group, beginningOf(step), committedMs);
@@ -210,9 +228,8 @@ export class Rooms {
         if (!one.pays()) this.goAlone(one, committedMs);
       });
     }
-    const [first] = members;
-    if (first === undefined) return;
-    const update = await this.feed.update(step, view, first.keyId, !isLive);
+    if (members.size === 0) return;
+    const update = await this.feed.update(step, view, keyId, !isLive);
     await eachInTurns(members, turns, (one) => {
       if (!one.hasRoom) this.goAlone(one, committedMs);
       else {
@@ -242,9 +259,16 @@ export class Rooms {
     return message;
   }
 
-  private resetAll(group: Group, after: Progress): void {
+  private async resetAll(
+    group: Group,
+    after: Progress,
+    { committedMs, turns }: Pick<SendOptions, 'committedMs' | 'turns'>,
+  ): Promise<void> {
+    await eachInTurns(group.members, turns, (one) => {
+      if (one.hasRoom) one.reset({ ...after, fromS: one.progress.fromS });
+      else this.goAlone(one, committedMs);
+    });
     group.progress = after;
-    for (const one of group.members) one.reset({ ...after, fromS: one.progress.fromS });
   }
 
   /** The group's store does not have all commits of its cursor yet. */
@@ -321,15 +345,16 @@ export class Rooms {
     }
   }
 
-  private goAlone(follower: Follower, committedMs: number | null): void {
+  private goAlone(follower: Follower, committedMs: number | null, isRetry = false): void {
     const group = this.groupOf.get(follower);
     if (group === undefined) return;
-    void this.advance(this.group(group.room, [follower], follower.progress), committedMs);
+    const alone = this.group(group.room, [follower], follower.progress);
+    void this.advance(alone, committedMs, isRetry);
   }
 
-  private async failAll({ members }: Group, error: unknown): Promise<void> {
-    await eachInTurns(members, new Turns(), (one) => one.fail(error));
-    for (const one of members) this.leave(one);
+  private fail(follower: Follower, error: unknown): void {
+    follower.fail(error);
+    this.leave(follower);
   }
 
   /** Puts followers of equal progress, except for `fromS`, into a group of their own. */

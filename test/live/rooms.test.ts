@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { frozenClock } from '../../server/clock.js';
 import { DepthFeed, type Update } from '../../server/live/depth-feed.js';
+import { DepthSubscription } from '../../server/live/depth-subscription.js';
 import { type Follower, type Message, Rooms } from '../../server/live/rooms.js';
 import { viewOf } from '../../server/replay/parameters.js';
 import { SegmentBlocks } from '../../server/replay/segment-blocks.js';
@@ -11,6 +12,7 @@ import {
   type Cell,
   commitRows,
   DataDirectory,
+  MINT,
   openStore,
   orca,
   snapshot,
@@ -29,8 +31,12 @@ describe('Followers of equal progress', () => {
   /** A step that finds nothing to send waits until this opens. */
   let gate: Promise<void> = Promise.resolve();
   let onRead = (): void => undefined;
-  /** Why no message can be made. */
-  let failNext: Error | null = null;
+  /** The revisions of the next step are forgotten. */
+  let forgetsNext = false;
+  /** Why the next messages cannot be made. */
+  const failures: Error[] = [];
+  /** Each view that was rendered, and the key for which. */
+  const rendered: [view: string, keyId: string][] = [];
   let rooms: Rooms;
 
   beforeAll(async () => {
@@ -48,6 +54,10 @@ describe('Followers of equal progress', () => {
     });
     const step: DepthFeed['step'] = async (...request) => {
       const next = await feed.step(...request);
+      if (forgetsNext && next.type === 'snapshots') {
+        forgetsNext = false;
+        return { type: 'forgotten', after: request[1] };
+      }
       if (next.type === 'none') {
         onRead();
         await gate;
@@ -56,8 +66,12 @@ describe('Followers of equal progress', () => {
     };
     const held = {
       step,
-      update: (...request: Parameters<DepthFeed['update']>) =>
-        failNext === null ? feed.update(...request) : Promise.reject(failNext),
+      update: (...request: Parameters<DepthFeed['update']>) => {
+        const [, { name }, keyId] = request;
+        rendered.push([name, keyId]);
+        const failure = failures.shift();
+        return failure === undefined ? feed.update(...request) : Promise.reject(failure);
+      },
       retryAfterMs: feed.retryAfterMs.bind(feed),
       nextCommit: feed.nextCommit.bind(feed),
       get commits() {
@@ -98,6 +112,8 @@ describe('Followers of equal progress', () => {
       },
       /** `nextFromS` after each message. */
       received: [] as number[],
+      /** The time of the commit of each message. */
+      committedMs: [] as (number | null)[],
       isAlone: false,
       failure: null as unknown,
       ready() {
@@ -108,8 +124,9 @@ describe('Followers of equal progress', () => {
       pays: () => true,
       charge: () => undefined,
       encode: ({ after }: Update) => ({ bytes: new Uint8Array(), cursor: '', progress: after }),
-      take(_: string, { progress }: Message) {
+      take(_: string, { progress }: Message, committedMs: number | null) {
         follower.progress = progress;
+        follower.committedMs.push(committedMs);
         follower.received.push(progress.nextFromS);
         onTake();
       },
@@ -141,6 +158,16 @@ describe('Followers of equal progress', () => {
     open();
     await eventually('both', () => received.includes(T0 + 121));
     expect(received).toEqual([T0 + 61, T0 + 121]);
+  });
+
+  it('measure the lag from the first of two commits', async () => {
+    const { committedMs } = await join();
+    await commitRows(store, [snapshot(T0 + 150)]);
+    feed.touch();
+    rooms.touch(tokenOf(store), 1);
+    rooms.touch(tokenOf(store), 2);
+    await eventually('a message', () => committedMs.length > 0);
+    expect(committedMs).toEqual([1]);
   });
 
   it('release a follower that does not read, and keep its progress', async () => {
@@ -204,12 +231,32 @@ describe('Followers of equal progress', () => {
     expect(waiting.failure).toBeNull();
   });
 
+  it('continue alone when a message cannot be made, and later messages are sent', async () => {
+    const both = [await join(), await join()];
+    const failure = new Error('no update');
+    failures.push(failure);
+    await commit(T0 + 422);
+    await eventually('both', () => both.every(({ received }) => received.length > 0));
+    // The second failure is that of a single one.
+    failures.push(failure, failure);
+    await commit(T0 + 424);
+    await eventually('one', () => both.some(({ received }) => received.length > 1));
+    await eventually('the other', () => both.some((one) => one.failure === failure));
+    const left = both.filter((one) => one.failure === null);
+    expect(left.map(({ received }) => received)).toEqual([[T0 + 423, T0 + 425]]);
+    // One that is by itself tries once more, too.
+    failures.push(failure);
+    await commit(T0 + 426);
+    await eventually('the next one', () => left[0].received.length > 2);
+    expect(left[0].failure).toBeNull();
+  });
+
   it('all end when no message can be made, and later ones go on', async () => {
     const ended = [await join(), await join()];
-    failNext = new Error('no update');
+    const failure = new Error('no update');
+    failures.push(failure, failure, failure);
     await commit(T0 + 430);
-    await eventually('both', () => ended.every(({ failure }) => failure === failNext));
-    failNext = null;
+    await eventually('both', () => ended.every((one) => one.failure === failure));
     const next = await join();
     await commit(T0 + 440);
     await eventually('the next one', () => next.received.length > 0);
@@ -248,6 +295,35 @@ describe('Followers of equal progress', () => {
     expect(Math.max(...receivedInPoll.values())).toBeLessThan(views / 4);
   });
 
+  it('are reset in turns, except for one that does not read', async () => {
+    let polls = 0;
+    let isOver = false;
+    const poll = (): void => {
+      polls++;
+      if (!isOver) setImmediate(poll);
+    };
+    const resetInPoll = new Map<number, number>();
+    const count = 100;
+    const reset = (): void => {
+      resetInPoll.set(polls, (resetInPoll.get(polls) ?? 0) + 1);
+      const untilMs = performance.now() + 0.1;
+      while (performance.now() < untilMs);
+    };
+    const all = await joinAll(count, () => ({ reset }));
+    let isReset = false;
+    const slow = await join({ reset: () => void (isReset = true) });
+    slow.hasRoom = false;
+    forgetsNext = true;
+    setImmediate(poll);
+    onTestFinished(() => void (isOver = true));
+    await commit(T0 + 500);
+    await eventually('all', () => all.every(({ received }) => received.length > 0));
+    const counts = [...resetInPoll.values()];
+    expect(counts.reduce((sum, some) => sum + some, 0)).toBe(count);
+    expect(Math.max(...counts)).toBeLessThan(count / 4);
+    expect([isReset, slow.isAlone, slow.received]).toEqual([false, true, []]);
+  });
+
   it('of one key with many views do not delay those of another', async () => {
     const received: string[] = [];
     const views = 400;
@@ -258,6 +334,23 @@ describe('Followers of equal progress', () => {
     await commit(T0 + 540, wide);
     await eventually('all', () => received.length === views + 1);
     expect(received.indexOf('few')).toBeLessThan(views / 4);
+  });
+
+  it('of one key with many views, first in a shared one, do not delay those of another', async () => {
+    const received: string[] = [];
+    const [views, firstInShared] = [400, 17];
+    const shared = viewOfIndex(views);
+    const of = (keyId: string, view: Follower['view']) => {
+      return join({ keyId, view, onTake: () => void received.push(keyId) });
+    };
+    for (let i = 0; i < views; i++) await of('many', viewOfIndex(i));
+    for (let i = 0; i < firstInShared; i++) await of('many', shared);
+    await of('few', shared);
+    rendered.length = 0;
+    await commit(T0 + 570, wide);
+    await eventually('all', () => received.length === views + firstInShared + 1);
+    expect(received.indexOf('few')).toBeLessThan(views / 4);
+    expect(new Map(rendered).get(shared.name)).toBe('few');
   });
 
   it('of one view, however many, do not delay those of another', async () => {
@@ -299,4 +392,31 @@ describe('Followers of equal progress', () => {
     const last = received.lastIndexOf('few');
     expect(last).toBeLessThan((steps - 0.5) * count);
   });
+});
+
+it('A subscription finds a token that is added while it begins', async () => {
+  const directory = new DataDirectory();
+  const store = await openStore(directory.path);
+  onTestFinished(() => store.close());
+  const joined: Follower[] = [];
+  const rooms = { join: (one: Follower) => joined.push(one), leave: () => undefined };
+  const feed = { commits: 0, nextCommit: () => new Promise<void>(() => undefined) };
+  const subscription = new DepthSubscription({
+    id: 'id',
+    connection: { send: () => undefined, hasRoom: true } as never,
+    account: { keyId: 'key' } as never,
+    token: { chain: 'mainchain', address: MINT },
+    view: { query: QUERY, name: 'all', format: 'json' },
+    beginning: { fromS: null, isClamped: false, cursor: null },
+    feed: feed as never,
+    rooms: rooms as never,
+    depth: store.depth,
+    nowS: () => clock.nowS(),
+    onMessage: () => undefined,
+    onError: () => undefined,
+    onFailed: () => undefined,
+  });
+  await commitRows(store, [snapshot(T0)]);
+  await subscription.begin();
+  expect(joined.map(({ tokenId }) => tokenId)).toEqual([tokenOf(store)]);
 });
