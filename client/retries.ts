@@ -14,9 +14,9 @@ export const RETRY_LIMITS: Readonly<Record<WaitKind, RetryLimit>> = {
   connection: { maxTries: 9, maxWaitMs: 60_000 },
 };
 
-/** The most that a client waits for the first time, and ever, where the server asks for no wait. */
+/** Where the server asks for no wait, waits double from the first to the longest, and half as much again at random. */
 const FIRST_WAIT_MS = 250;
-const MAX_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 10_000;
 /** Spreads the retries of clients of which the server asked the same wait. */
 const JITTER_MS = 100;
 
@@ -27,8 +27,7 @@ const JITTER_MS = 100;
  */
 export function backoffMs(askedMs: number | null, failures: number): number {
   if (askedMs !== null) return askedMs + Math.random() * JITTER_MS;
-  const mostMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
-  return mostMs * (0.5 + Math.random() / 2);
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (1 + Math.random() / 2);
 }
 
 /** Counts the tries of one request. */

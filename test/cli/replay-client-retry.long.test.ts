@@ -151,18 +151,18 @@ describe('tries and waits are bounded', () => {
     const tries = new Retries();
     const waits = Array.from({ length: 8 }, () => tries.next('connection', null, NO));
     [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000].forEach((ms, n) => {
-      expect(waits[n]).toBeGreaterThanOrEqual(ms / 2);
-      expect(waits[n]).toBeLessThanOrEqual(ms);
+      expect(waits[n]).toBeGreaterThanOrEqual(ms);
+      expect(waits[n]).toBeLessThanOrEqual(1.5 * ms);
     });
-    expect(backoffMs(null, 5000)).toBeLessThanOrEqual(10_000);
+    expect(backoffMs(null, 5000)).toBeLessThanOrEqual(15_000);
   });
 
   it('waits of clients that failed together differ', () => {
     for (const askedMs of [null, 2000]) {
       const waits = Array.from({ length: 20 }, () => backoffMs(askedMs, 3));
       expect(new Set(waits).size).toBeGreaterThan(1);
-      expect(Math.min(...waits)).toBeGreaterThanOrEqual(askedMs ?? 1000);
-      expect(Math.max(...waits)).toBeLessThanOrEqual(askedMs === null ? 2000 : askedMs + 100);
+      expect(Math.min(...waits)).toBeGreaterThanOrEqual(askedMs ?? 2000);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(askedMs === null ? 3000 : askedMs + 100);
     }
   });
 
