@@ -93,7 +93,8 @@ export function framingFault({ names, values }: RequestHead, needsHost = true): 
       if (!HOST.test(values[i])) return badRequest('Host: expected a name or an address');
     } else if (name === 'transfer-encoding') {
       codings++;
-      if (values[i].toLowerCase() === 'chunked') chunked++;
+      // Unlike toLowerCase, /i takes no letter outside ASCII for one of these.
+      if (/^chunked$/i.test(values[i])) chunked++;
     } else if (name === 'content-length') {
       lengths++;
       isEmptyLength = values[i] === '';

@@ -165,6 +165,11 @@ const OWN: Case[] = [
     right: [400],
   },
   {
+    name: 'chunked with a letter that is no k until its case is lowered',
+    request: post('Transfer-Encoding: chun\u212aed', '0\r\n\r\n'),
+    right: [400],
+  },
+  {
     name: 'a chunk without a size',
     request: post('Transfer-Encoding: chunked', 'Z\r\n'),
     right: [400],
