@@ -19,7 +19,7 @@ export interface Start {
   metrics: Metrics;
   logger: Logger;
   /** Closes what the stages have opened, the last first. @param hasFailed whether the start has */
-  closing: ((hasFailed: boolean) => Promise<void>)[];
+  closing: ((hasFailed: boolean) => void | Promise<void>)[];
 }
 
 /** An open store; `options` are the server's own, or those of its cluster. */

@@ -51,7 +51,11 @@ export async function startService(
   const start: Start = { given, metrics, logger, closing: [] };
   const closeAll = async (hasFailed: boolean): Promise<void> => {
     for (const close of start.closing.splice(0).reverse()) {
-      await close(hasFailed).catch(errorsTo(logger)('closing failed'));
+      try {
+        await close(hasFailed);
+      } catch (error) {
+        errorsTo(logger)('closing failed')(error);
+      }
     }
   };
   let isStopping = false;
@@ -142,7 +146,7 @@ async function makeParts(start: Start, opened: Opened): Promise<Parts> {
     onMessage: (type, lagMs) => metrics.streamed(type, lagMs),
     messageBytes: memory.live,
   });
-  closing.push(() => Promise.resolve(hub.close()));
+  closing.push(() => hub.close());
   store.events.on('segments', (removed) => {
     blocks.remove(removed);
     files?.remove(removed);
