@@ -90,7 +90,7 @@ interface Entry<K extends SegmentKey> {
 }
 
 /** A file that was read: its bytes, and what they hold. */
-export interface ReadFile<C> {
+interface ReadFile<C> {
   bytes: Uint8Array;
   content: C;
 }

@@ -8,7 +8,7 @@ import { root } from './prepare.mjs';
 const FILE = path.join(root, 'client/generated/api.ts');
 
 /** Formats a TypeScript file as `npm run format` does. */
-export async function formatted(file, text) {
+async function formatted(file, text) {
   const options = JSON.parse(readFileSync(path.join(root, '.oxfmtrc.json'), 'utf8'));
   const { code, errors } = await format(file, text, { ...options, ignorePatterns: [] });
   if (errors.length > 0) throw new Error(errors[0].message);
