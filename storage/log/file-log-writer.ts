@@ -68,6 +68,8 @@ export class FileLogWriter extends LogWriter {
   private readonly unwritten = new Map<string, Revocation>();
   private timer: NodeJS.Timeout | null = null;
   private isClosed = false;
+  /** Whether the file has what was there before the log's first entry, which may take long to apply. */
+  private isFileOwn = false;
 
   constructor(private readonly options: FileLogWriterOptions) {
     super();
@@ -179,7 +181,10 @@ export class FileLogWriter extends LogWriter {
   private async append(appended: Appended, isSmall?: boolean): Promise<FileEntry> {
     try {
       // Without the WAL, the file must not be that of the cluster's node that the store may have been.
-      if (this.store.applied.position === 0) await this.options.database.wal.writeIfRoom();
+      if (this.store.applied.position === 0 && !this.isFileOwn) {
+        await this.options.database.wal.writeIfRoom();
+        this.isFileOwn = true;
+      }
       return await this.log.append(appended, isSmall);
     } catch (error) {
       if (isDiskFull(error) || error instanceof DiskFullError) {

@@ -242,10 +242,10 @@ export class FileLog {
   }
 }
 
-/** Whether a log has entries that its store lacks. */
+/** Whether a log has entries that its store lacks. @throws InputError if a start would refuse them */
 export async function hasMissed(directory: string, mark: LogMark | null): Promise<boolean> {
-  const found = await positionsIn(path.join(directory, LOG_FOLDER));
-  return (found.at(-1) ?? 0) > (mark?.position ?? 0);
+  const folder = path.join(directory, LOG_FOLDER);
+  return (await missedBy(mark, folder, await positionsIn(folder))).length > 0;
 }
 
 /**

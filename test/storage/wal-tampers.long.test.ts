@@ -169,6 +169,26 @@ it('A store leaves its cluster on a full disk too, and then commits once there i
   expect(await times(await opened(copy))).toEqual([100, 200, 300, 400]);
 });
 
+it('A revocation waits for no commit, also right after its store has left a cluster', async () => {
+  const { store } = await prepared();
+  const { id } = await store.createKey({ tier: 'premium' });
+  const mark = { logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false };
+  await store.applied.pass(mark);
+  expect(await store.leaveLog()).toMatchObject({ position: 7 });
+  const write = vi.spyOn(store['parts'].database.wal, 'writeIfRoom');
+  const apply = store.applied.applyBundle.bind(store.applied);
+  const writes: number[] = [];
+  vi.spyOn(store.applied, 'applyBundle').mockImplementationOnce(async (...given) => {
+    writes.push(write.mock.calls.length);
+    await store.revokeKey(id);
+    writes.push(write.mock.calls.length);
+    return apply(...given);
+  });
+  await commitRows(store, [snapshot(400)]);
+  expect(writes).toEqual([1, 1]);
+  expect(await times(store)).toEqual([100, 200, 300, 400]);
+});
+
 it('A WAL that is cut or flipped at any byte costs nothing', async () => {
   const { directory, key } = await prepared();
   const wal = readFileSync(walOf(directory));
@@ -248,6 +268,17 @@ describe('A log', () => {
     await expect(openStore(copy)).rejects.toThrow('is damaged');
     writeFileSync(entry(3), whole);
     await isWhole(copy, key, [100, 200, 300]);
+  });
+
+  it('with a damaged entry that the store has applied is no reason to refuse the others', async () => {
+    const { copy, key, entry } = await withoutWal();
+    const bytes = readFileSync(entry(1));
+    bytes[50] ^= 1;
+    writeFileSync(entry(1), bytes);
+    await expect(checkStore(copy)).rejects.toThrow('start the server');
+    const store = await opened(copy);
+    expect(await times(store)).toEqual([100, 200, 300]);
+    expect(store.keys.verify(key)).toBeNull();
   });
 
   it('with a gap is refused', async () => {
