@@ -10,7 +10,7 @@ import { connectToServer, SOCKET_FILE } from './control.js';
 import { DATABASE_FILE, holdsStore, refuseRemains } from './data-directory.js';
 import type { Database } from './duckdb/database.js';
 import { InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
-import { hasMissed, logFaults } from './log/file-log.js';
+import { hasMissed } from './log/file-log.js';
 import { markOf } from './log/mark.js';
 import { readMeta } from './meta.js';
 import type { StoreOperations } from './operations.js';
@@ -130,8 +130,6 @@ async function refuseUnapplied(directory: string, database: Database): Promise<v
   const meta = await readMeta(database).catch(() => null);
   const mark = meta && markOf(meta);
   if (meta === null || mark?.isOwn === false || !(await hasMissed(directory, mark))) return;
-  const [fault] = await logFaults(directory, () => Promise.resolve(mark ?? null));
-  if (fault !== undefined) throw new InputError(fault);
   throw new StoreUnavailableError(
     `${directory} has changes in its log that its database lacks: start the server, or run any command that opens the store, which applies them`,
   );
