@@ -211,9 +211,9 @@ async function prepareLevels(
   unreadable: FaultLog,
 ): Promise<PreparedFile> {
   const { directory, useStore } = request;
-  const levels = await sortedLevels(request, source, unreadable);
   // The price of a snapshot is that of its levels: nothing in the file contradicts a wrong unit.
   const compareWith = (await holdsStore(directory)) ? useStore : undefined;
+  const levels = await sortedLevels(request, source, unreadable);
   try {
     const chunks = (faults: FaultLog) => levels.chunks(faults);
     const prepared = await prepareDepth(request, chunks, unreadable, compareWith);
