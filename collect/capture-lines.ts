@@ -39,6 +39,7 @@ export function readCaptureLine(where: string, line: string): CaptureLine | null
   const linked = WITH_URL.exec(text);
   if (linked !== null) {
     const [, url, arrow, time, body] = linked;
+    if (!URL.canParse(url)) throw new InputError(`${where}: '${excerpt(url)}': expected a URL`);
     if (arrow === '<-') return null;
     return { where, url, us: usOf(time), text: arrow === '<->' ? null : (body ?? '') };
   }

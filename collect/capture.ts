@@ -47,6 +47,9 @@ async function* binanceMessages(
   }
 }
 
+/** Addresses that are remembered; any other is taken for one that begins anew. */
+const MAX_CONNECTIONS = 1000;
+
 class CaptureReader {
   private readonly exchange: Exchange;
   private readonly sampler: BookSampler;
@@ -54,7 +57,8 @@ class CaptureReader {
   private readonly feed: FeedBook;
   /** Of the connection whose messages are read. */
   private state = new Map<string, number>();
-  private connection: string | null = null;
+  /** The addresses of connections that have begun. */
+  private readonly connections = new Set<string>();
   private lastNumber: number | null = null;
   private isNamed = false;
   /** The line that is being read. */
@@ -125,9 +129,11 @@ class CaptureReader {
 
   /** A connection begins anew: what the old one said is no longer kept up to date. */
   private *connected({ url, us }: CaptureLine): Generator<object, void, undefined> {
-    const isAgain = this.connection !== null && this.connection === url;
-    this.connection ??= url;
-    if (!isAgain) return;
+    if (url === null) return;
+    if (!this.connections.has(url) && this.connections.size < MAX_CONNECTIONS) {
+      this.connections.add(url);
+      return;
+    }
     this.lastNumber = null;
     this.state = new Map();
     yield* this.breakOff('the connection begins anew', us);

@@ -1,7 +1,13 @@
 /** Captures of real messages, imported and compared with a plain second opinion. */
 import { describe, expect, it } from 'vitest';
 import { booksOf, type PlainBook, readPlainly } from '../reference/exchange-books.js';
-import { hasShared, importAll, type SnapshotRow, TOKEN } from '../storage/import-helpers.js';
+import {
+  hasShared,
+  importAll,
+  Scratch,
+  type SnapshotRow,
+  TOKEN,
+} from '../storage/import-helpers.js';
 import { BINANCE_CAPTURES, bookOf, type Capture, CAPTURES, flagsOf } from './captures.js';
 
 /** Compares each row with the plain book after the last message up to its time. @returns how many differ */
@@ -66,5 +72,36 @@ describe.runIf(hasShared)('captures of exchanges', () => {
     const capture = CAPTURES.find(({ exchange }) => exchange === 'kraken-futures')!;
     const flags = { ...TOKEN, exchange: 'kraken-futures', symbol: 'PI_ETHUSD' };
     await expect(importAll('capture', capture.files, flags)).rejects.toThrow(/--contract-usd/);
+  });
+});
+
+describe('connections of a capture', () => {
+  const scratch = new Scratch();
+  const A = 'wss://a.example/feed';
+  const B = 'wss://b.example/feed';
+  const S = 1_650_000_000;
+  const snapshot = (s: number): string =>
+    `${A} -> ${s}: {"type":"snapshot","product_id":"SOL-USD","bids":[["100","1"]],"asks":[["101","1"]]}`;
+  const imported = (...captured: string[]) => {
+    const file = scratch.file('capture.txt', captured.join('\n'));
+    return importAll('capture', [file], { ...TOKEN, exchange: 'coinbase', symbol: 'SOL-USD' });
+  };
+
+  it('any that begins again breaks the book off, and not only the first', async () => {
+    const { report } = await imported(
+      `${A} <-> ${S}`,
+      `${B} <-> ${S}`,
+      snapshot(S + 1),
+      `${B} <-> ${S + 2}`,
+    );
+    expect(report.gaps.first).toMatchObject([{ reason: 'the connection begins anew' }]);
+    const once = await imported(`${A} <-> ${S}`, snapshot(S + 1), `${B} <-> ${S + 2}`);
+    expect(once.report.gaps.count).toBe(0);
+  });
+
+  it('have an address, or the line is named', async () => {
+    await expect(imported(`https://:80/x -> ${S}: {}`)).rejects.toThrow(
+      /:1: 'https:\/\/:80\/x': expected a URL/,
+    );
   });
 });
