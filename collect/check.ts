@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { binSnapshotRows } from '../compute/ingest/snapshots.js';
 import { binsOfBand } from '../compute/ladder.js';
+import { messageOf } from '../storage/errors.js';
 import type { SortedBook } from '../storage/import/order-book.js';
 import type { CollectConfig } from './config.js';
 import { isMissing, type Sample, type SourceContext } from './source.js';
+import { withTimeout } from './timeout.js';
 
 const LOOK_MS = 250;
 const NEAR = 0.02;
@@ -27,40 +29,52 @@ export interface CheckedSource {
   ageMs: number | null;
 }
 
-/** Starts every source and waits for its first sample, all at once. */
-export function checkSources(
+/** Starts every source and waits for its first sample, all at once, until `patienceMs` have passed or `stop` aborts. */
+export async function checkSources(
   config: CollectConfig,
   context: SourceContext,
   { patienceMs, stop }: { patienceMs: number; stop: AbortSignal },
 ): Promise<CheckedSource[]> {
-  const all = config.tokens.flatMap((token) => token.sources);
-  return Promise.all(
-    all.map(async (configured): Promise<CheckedSource> => {
+  const followed = config.tokens
+    .flatMap((token) => token.sources)
+    .map((configured) => {
       const { id, quoteUsd } = configured;
       const source = configured.open(context);
       const { venue, losses, compared } = source;
-      const head = { id, venue, losses, compared };
-      const until = performance.now() + patienceMs;
-      source.start();
+      const none = { price: null, spreadPct: null, depth2Pct: null, ageMs: null };
+      const row: CheckedSource = { id, venue, losses, compared, missing: 'no answer', ...none };
+      return { source, quoteUsd, row };
+    });
+  const look = async (
+    { source, quoteUsd, row }: (typeof followed)[number],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    for (; !signal.aborted; await sleep(LOOK_MS)) {
       try {
-        for (;;) {
-          const found = await source.sample(0);
-          if (!isMissing(found)) {
-            const hasPrice = quoteUsd !== null || found.quoteUsd !== undefined;
-            const missing = hasPrice || found.address === null ? null : UNPRICED;
-            return { ...head, missing, ...figuresOf(found) };
-          }
-          if (performance.now() > until || stop.aborted) {
-            const none = { price: null, spreadPct: null, depth2Pct: null, ageMs: null };
-            return { ...head, missing: found.missing, ...none };
-          }
-          await sleep(LOOK_MS, undefined, { signal: stop }).catch(() => undefined);
-        }
-      } finally {
-        source.stop();
+        const found = await source.sample(0);
+        if (signal.aborted) return;
+        row.missing = isMissing(found) ? found.missing : null;
+        if (isMissing(found)) continue;
+        const hasPrice = quoteUsd !== null || found.quoteUsd !== undefined;
+        if (!hasPrice && found.address !== null) row.missing = UNPRICED;
+        Object.assign(row, figuresOf(found));
+        return;
+      } catch (error) {
+        row.missing = messageOf(error);
       }
-    }),
-  );
+    }
+  };
+  for (const { source } of followed) source.start();
+  try {
+    await withTimeout(stop, patienceMs, (signal) =>
+      Promise.all(followed.map((each) => look(each, signal))),
+    );
+  } catch {
+    // Time is up: what has not come is said in its row.
+  } finally {
+    for (const { source } of followed) source.stop();
+  }
+  return followed.map(({ row }) => row);
 }
 
 function figuresOf(sample: Sample) {

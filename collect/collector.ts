@@ -3,15 +3,21 @@ import { marketKey } from '../compute/market.js';
 import { messageOf } from '../storage/errors.js';
 import type { CollectConfig, SourceConfig, TokenConfig } from './config.js';
 import { CommitQueue } from './commit-queue.js';
-import { isMissing, type Missing, type Sample, type Source, type SourceContext } from './source.js';
+import {
+  isMissing,
+  type Missing,
+  type Sample,
+  sampleTimeoutMs,
+  type Source,
+  type SourceContext,
+} from './source.js';
 
-/** What comes later than this share of the interval is left out; at most MAX_SAMPLE_MS. */
-const SAMPLE_SHARE = 0.5;
-const MAX_SAMPLE_MS = 10_000;
 /** A wait is cut into these, so that a step of the clock is noticed. */
 const LOOK_EVERY_MS = 1_000;
 /** A difference of the clock from the time that passed is a step from here on. */
 const STEP_MS = 2_000;
+/** Between two words on why a source is left out. */
+const TELL_EVERY_MS = 60_000;
 const NOT_YET = 'not sampled yet';
 
 /** Time as the loop sees it. */
@@ -49,12 +55,15 @@ interface Followed {
   config: SourceConfig;
   source: Source;
   status: SourceStatus;
-  /** The state that was said last; null: none. */
-  told: boolean | null;
+  /** What was said last: null if it was whole, otherwise the reason without its figures; undefined: nothing. */
+  told: string | null | undefined;
+  toldMs: number;
 }
 
 export class Collector {
   readonly queue: CommitQueue;
+  /** Intervals that were sampled or missed, and snapshots that were made. */
+  readonly counts = { sampled: 0, missed: 0, snapshots: 0 };
   private readonly followed = new Map<string, Followed>();
   private readonly stopping = new AbortController();
   private lastT = 0;
@@ -71,7 +80,13 @@ export class Collector {
         ageMs: null,
         samples: 0,
       };
-      this.followed.set(source.id, { config: source, source: opened, status, told: null });
+      this.followed.set(source.id, {
+        config: source,
+        source: opened,
+        status,
+        told: undefined,
+        toldMs: 0,
+      });
     }
     this.queue = new CommitQueue({
       commit,
@@ -88,13 +103,18 @@ export class Collector {
     for (const { source } of this.followed.values()) source.start();
   }
 
-  /** Samples at every multiple of the interval until `stop` aborts, then stores what waits. */
-  async run(stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      const t = await this.nextMoment(stop);
-      if (t !== null) await this.sample(t);
+  /** Samples at every multiple of the interval until `stop` aborts or `durationMs` have passed, then stores what waits. */
+  async run(stop: AbortSignal, durationMs = Infinity): Promise<void> {
+    const endMs = this.options.clock.steadyMs() + durationMs;
+    try {
+      for (;;) {
+        const t = await this.nextMoment(stop, endMs);
+        if (t === null) return;
+        this.queueRows(t, await this.samplesAt(t, stop));
+      }
+    } finally {
+      await this.end();
     }
-    await this.end();
   }
 
   /** Ends all sources, and stores what waits. */
@@ -104,25 +124,31 @@ export class Collector {
     await this.queue.end();
   }
 
-  /** Waits for the next multiple of the interval. @returns it in epoch seconds; null if `stop` aborts */
-  private async nextMoment(stop: AbortSignal): Promise<number | null> {
+  /** Waits for the next multiple of the interval. @returns it in epoch seconds; null at the end */
+  private async nextMoment(stop: AbortSignal, endMs: number): Promise<number | null> {
     const { clock, config, context } = this.options;
     const everyMs = config.everyS * 1000;
     let [wall, steady] = [clock.wallMs(), clock.steadyMs()];
     let next = Math.floor(wall / everyMs) * everyMs + everyMs;
-    while (!stop.aborted) {
+    let hasStepped = false;
+    while (!stop.aborted && clock.steadyMs() < endMs) {
       const leftMs = next - clock.wallMs();
       if (leftMs <= 0) {
         const t = Math.floor(clock.wallMs() / everyMs) * config.everyS;
         // After a small step back the same moment would come again.
-        if (t !== this.lastT) return (this.lastT = t);
+        if (t !== this.lastT) {
+          // A step of the clock leaves out times, not moments that passed.
+          if (!hasStepped && this.lastT > 0) this.noteMissed((t - this.lastT) / config.everyS - 1);
+          return (this.lastT = t);
+        }
         next += everyMs;
         continue;
       }
-      await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS), stop);
+      await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS, endMs - clock.steadyMs()), stop);
       const stepMs = clock.wallMs() - wall - (clock.steadyMs() - steady);
       [wall, steady] = [clock.wallMs(), clock.steadyMs()];
       if (Math.abs(stepMs) < STEP_MS) continue;
+      hasStepped = true;
       const way = stepMs > 0 ? 'forward' : 'back';
       context.log(`the clock stepped ${way} by ${Math.round(Math.abs(stepMs) / 1000)} s`);
       next = Math.floor(wall / everyMs) * everyMs + everyMs;
@@ -130,43 +156,53 @@ export class Collector {
     return null;
   }
 
+  private noteMissed(intervals: number): void {
+    if (intervals < 1) return;
+    this.counts.missed += intervals;
+    this.options.context.log(`${intervals} intervals were missed: the collector was held up`);
+  }
+
   /** Waits until every source has a sample, at most `patienceMs`, and stores one snapshot of each token. */
   async once(patienceMs: number, stop: AbortSignal): Promise<void> {
     const { clock, config } = this.options;
     const untilMs = clock.steadyMs() + patienceMs;
-    while (!stop.aborted) {
-      const t = Math.floor(clock.wallMs() / 1000 / config.everyS) * config.everyS;
-      const samples = await this.samplesAt(t);
-      if (samples.size === this.followed.size || clock.steadyMs() >= untilMs) {
-        this.queueRows(t, samples);
-        break;
+    try {
+      while (!stop.aborted) {
+        const t = Math.floor(clock.wallMs() / 1000 / config.everyS) * config.everyS;
+        const samples = await this.samplesAt(t, stop);
+        if (samples.size === this.followed.size || clock.steadyMs() >= untilMs) {
+          this.queueRows(t, samples);
+          return;
+        }
+        await clock.sleep(LOOK_EVERY_MS, stop);
       }
-      await clock.sleep(LOOK_EVERY_MS, stop);
+    } finally {
+      await this.end();
     }
-    await this.end();
   }
 
-  /** Samples all sources now, and queues a snapshot of each token that has one. */
-  private async sample(t: number): Promise<void> {
-    this.queueRows(t, await this.samplesAt(t));
-  }
-
+  /** Queues a snapshot of each token that has samples. */
   private queueRows(t: number, samples: ReadonlyMap<string, Sample>): void {
     const { tokens } = this.options.config;
     const rows = tokens.flatMap((token) => rowOf(token, t, samples, this.followed));
     this.tell();
+    this.counts.sampled++;
+    this.counts.snapshots += rows.length;
     if (rows.length > 0) this.queue.push(rows);
     this.options.onSampled?.(this.statuses);
   }
 
-  /** The samples that come in time, by source. */
-  private async samplesAt(t: number): Promise<Map<string, Sample>> {
+  /** The samples that come in time, and before `stop` aborts, by source. */
+  private async samplesAt(t: number, stop: AbortSignal): Promise<Map<string, Sample>> {
     const { clock, config } = this.options;
-    const mostMs = Math.min(MAX_SAMPLE_MS, config.everyS * 1000 * SAMPLE_SHARE);
+    const mostMs = sampleTimeoutMs(config.everyS);
     const over = new AbortController();
-    const late = clock
-      .sleep(mostMs, over.signal)
-      .then((): Missing => ({ missing: `no answer within ${mostMs / 1000} s` }));
+    const end = (): void => over.abort();
+    stop.addEventListener('abort', end, { once: true });
+    if (stop.aborted) end();
+    const late = clock.sleep(mostMs, over.signal).then((): Missing => ({
+      missing: stop.aborted ? 'no answer before the end' : `no answer within ${mostMs / 1000} s`,
+    }));
     const samples = new Map<string, Sample>();
     await Promise.all(
       [...this.followed].map(async ([id, { source, status }]) => {
@@ -178,20 +214,24 @@ export class Collector {
         samples.set(id, sample);
       }),
     );
+    stop.removeEventListener('abort', end);
     over.abort();
     return samples;
   }
 
-  /** Says what has changed since the last interval. */
+  /** Says which sources have become whole or are left out, and at most once a minute that the reason is another. */
   private tell(): void {
+    const { context, clock } = this.options;
+    const nowMs = clock.steadyMs();
     for (const followed of this.followed.values()) {
-      const { status } = followed;
-      const isWell = status.missing === null;
-      if (followed.told !== isWell)
-        this.options.context.log(
-          isWell ? `${status.id}: whole` : `${status.id}: left out: ${status.missing}`,
-        );
-      followed.told = isWell;
+      const { id, missing } = followed.status;
+      const kind = missing?.replace(/\d+/g, '') ?? null;
+      const { told, toldMs } = followed;
+      if (kind === told) continue;
+      const isNextReason = kind !== null && typeof told === 'string';
+      if (isNextReason && nowMs - toldMs < TELL_EVERY_MS) continue;
+      context.log(missing === null ? `${id}: whole` : `${id}: left out: ${missing}`);
+      [followed.told, followed.toldMs] = [kind, nowMs];
     }
   }
 }

@@ -4,7 +4,14 @@ import { BookMessage, OrderBook } from '../storage/import/order-book.js';
 import { sampleOfBook } from './book-sample.js';
 import type { BookType } from './exchange.js';
 import { type ExchangeMarket, urlAt } from './exchange-market.js';
-import type { Missing, Sample, Source, SourceContext } from './source.js';
+import {
+  type Missing,
+  type Sample,
+  sampleTimeoutMs,
+  type Source,
+  type SourceContext,
+} from './source.js';
+import { withTimeout } from './timeout.js';
 
 export class PollSource implements Source {
   readonly name: string;
@@ -14,6 +21,8 @@ export class PollSource implements Source {
   readonly losses = 'not needed: each reply is the whole book';
   readonly compared: string | null;
   private readonly stopping = new AbortController();
+  /** Its request waits for its turn, or for the reply. */
+  private isAsking = false;
 
   constructor(
     private readonly market: ExchangeMarket,
@@ -34,9 +43,19 @@ export class PollSource implements Source {
     const { market, context } = this;
     const { rest } = market.exchange;
     if (rest === undefined) return { missing: 'the exchange has no book by REST' };
+    if (this.isAsking) return { missing: 'its request of an interval before still waits' };
     try {
       const url = urlAt(market.restUrl, rest.url(market));
-      const update = rest.read(await context.rest.fetch(url, this.stopping.signal));
+      // Where the moment has passed, the request is not made once its turn comes.
+      const reply = await withTimeout(
+        this.stopping.signal,
+        sampleTimeoutMs(context.everyS),
+        (signal) => {
+          this.isAsking = true;
+          return context.rest.fetch(url, signal).finally(() => (this.isAsking = false));
+        },
+      );
+      const update = rest.read(reply);
       const message = new BookMessage();
       message.startOver();
       for (const side of ['bids', 'asks'] as const) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../storage/errors.js';
 import { JsonFields } from '../storage/import/fields.js';
 import { parseMessage } from './capture-lines.js';
+import { withTimeout } from './timeout.js';
 
 /** Between two requests to a host. */
 const GAP_MS = 300;
@@ -28,24 +29,26 @@ export class RestClient {
   fetch(url: string, stop: AbortSignal, method: 'GET' | 'POST' = 'GET'): Promise<JsonFields> {
     const { host } = new URL(url);
     const before = this.turns.get(host) ?? Promise.resolve();
-    let pauseMs = this.limits.gapMs ?? GAP_MS;
+    let pauseMs = 0;
     const reply = before.then(async () => {
       stop.throwIfAborted();
-      const timeout = AbortSignal.timeout(this.limits.timeoutMs ?? TIMEOUT_MS);
-      const response = await fetch(url, { method, signal: AbortSignal.any([stop, timeout]) });
-      if (response.status === 429 || response.status === 418) pauseMs = banMs(response.headers);
-      if (!response.ok) {
-        await response.body?.cancel();
-        throw new Error(`${host} replies ${response.status}`);
-      }
-      return new JsonFields(host, parseMessage(await textOf(response), host));
+      pauseMs = this.limits.gapMs ?? GAP_MS;
+      return withTimeout(stop, this.limits.timeoutMs ?? TIMEOUT_MS, async (signal) => {
+        const response = await fetch(url, { method, signal });
+        if (response.status === 429 || response.status === 418) pauseMs = banMs(response.headers);
+        if (!response.ok) {
+          await response.body?.cancel();
+          throw new Error(`${host} replies ${response.status}`);
+        }
+        return new JsonFields(host, parseMessage(await textOf(response), host));
+      });
     });
-    // The pause keeps no one alive who has stopped.
+    // The host's pause outlasts the request that led to it, and keeps no process alive.
     this.turns.set(
       host,
       reply
         .catch(() => undefined)
-        .then(() => sleep(pauseMs, undefined, { signal: stop, ref: false }))
+        .then(() => sleep(pauseMs, undefined, { ref: false }))
         .catch(() => undefined),
     );
     return reply.catch((error: unknown) => {

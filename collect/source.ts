@@ -82,4 +82,12 @@ export const RESYNC_CAUSES = [
 ] as const;
 export type ResyncCause = (typeof RESYNC_CAUSES)[number];
 
+/** What comes later than this share of the interval is left out; at most MAX_SAMPLE_MS. */
+const SAMPLE_SHARE = 0.5;
+const MAX_SAMPLE_MS = 10_000;
+
+/** How long a sample may take. */
+export const sampleTimeoutMs = (everyS: number): number =>
+  Math.min(MAX_SAMPLE_MS, everyS * 1000 * SAMPLE_SHARE);
+
 export const isMissing = (sample: Sample | Missing): sample is Missing => 'missing' in sample;

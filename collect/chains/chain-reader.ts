@@ -1,5 +1,6 @@
 /** Reads the pools of a token at a node together, all at one block or slot. */
 import { setImmediate } from 'node:timers/promises';
+import { withTimeout } from '../timeout.js';
 import { ContractFault, EvmNode } from './evm-node.js';
 import { JsonRpc } from './json-rpc.js';
 import type { PoolState } from './pool-state.js';
@@ -11,8 +12,9 @@ import type { UniswapPool } from './uniswap.js';
 const READ_TIMEOUT_MS = 60_000;
 /** A node whose newest block is older does not follow its chain. */
 const MAX_BEHIND_S = 300;
-/** Intervals without a new block after which what a node answers is stale. */
+/** Intervals without a new block after which what a node answers is stale; never less than a minute: blocks take time. */
 const STALE_INTERVALS = 3;
+const MIN_STALE_MS = 60_000;
 
 /** States of pools at a block or slot, in the order asked for; the reason in place of a state that cannot be read. */
 export interface PoolsAtHeight {
@@ -113,12 +115,15 @@ export class ChainReader<Pool> {
     reading.stop.signal.throwIfAborted();
     reading.pools = new Set(this.pools);
     const pools = [...reading.pools];
-    const signal = AbortSignal.any([reading.stop.signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
-    const { height, timeS, states } = await this.read(pools, signal);
+    const { height, timeS, states } = await withTimeout(
+      reading.stop.signal,
+      READ_TIMEOUT_MS,
+      (signal) => this.read(pools, signal),
+    );
     const receivedMs = performance.now();
     if (height > this.newest.height) this.newest = { height, atMs: receivedMs };
     const stillMs = receivedMs - this.newest.atMs;
-    if (stillMs > STALE_INTERVALS * this.everyS * 1000) {
+    if (stillMs > Math.max(MIN_STALE_MS, STALE_INTERVALS * this.everyS * 1000)) {
       throw new Error(`no block after ${this.newest.height} for ${Math.round(stillMs / 1000)} s`);
     }
     const behindS = this.nowS() - timeS;

@@ -1,6 +1,8 @@
 /** JSON-RPC over HTTP to a chain's node, with bounds on time, tries and bytes. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unescape } from 'node:querystring';
 import { isFields } from '../../compute/ingest/fields.js';
+import { withTimeout } from '../timeout.js';
 
 /** A request and its reply, from the first byte to the last. */
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -54,9 +56,19 @@ export class JsonRpc {
   private id = 0;
   private batchCalls = MAX_BATCH_CALLS;
 
-  /** @param url of http or https */
-  constructor(private readonly url: string) {
-    this.host = new URL(url).host;
+  private readonly url: string;
+  private readonly headers: Record<string, string> = { 'content-type': 'application/json' };
+
+  /** @param url of http or https; a user and a password in it are sent as Basic authorization */
+  constructor(url: string) {
+    const parsed = new URL(url);
+    const { username, password } = parsed;
+    if (username !== '' || password !== '') {
+      const user = Buffer.from(`${unescape(username)}:${unescape(password)}`);
+      this.headers.authorization = `Basic ${user.toString('base64')}`;
+      [parsed.username, parsed.password] = ['', ''];
+    }
+    [this.url, this.host] = [parsed.href, parsed.host];
   }
 
   /**
@@ -139,22 +151,24 @@ export class JsonRpc {
   /** @throws RpcError busy */
   private async post(body: object, signal: AbortSignal): Promise<{ status: number; text: string }> {
     try {
-      const response = await fetch(this.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+      return await withTimeout(signal, REQUEST_TIMEOUT_MS, async (within) => {
+        const response = await fetch(this.url, {
+          method: 'POST',
+          headers: this.headers,
+          body: JSON.stringify(body),
+          signal: within,
+        });
+        const text = await this.boundedText(response);
+        const { status } = response;
+        if (status !== 429 && status < 500) return { status, text };
+        throw this.fault('busy', `HTTP ${status}`, retryAfterMs(response.headers));
       });
-      const text = await this.boundedText(response);
-      const { status } = response;
-      if (status !== 429 && status < 500) return { status, text };
-      throw this.fault('busy', `HTTP ${status}`, retryAfterMs(response.headers));
     } catch (error) {
       if (error instanceof RpcError) throw error;
       signal.throwIfAborted();
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       const isLate = error instanceof Error && error.name === 'TimeoutError';
-      const why = isLate ? `no reply within ${REQUEST_TIMEOUT_MS / 1000} s` : String(cause);
+      const why = isLate ? error.message : String(cause);
       throw this.fault('busy', why);
     }
   }

@@ -1,6 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ChainReader, type PoolsAtHeight } from '../../collect/chains/chain-reader.js';
 import type { PoolState } from '../../collect/chains/pool-state.js';
+import { letPass } from '../support/waiting.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const NOW_S = 1_794_000_000;
 const state = (name: string): PoolState => ({
@@ -108,11 +113,17 @@ describe('a node', () => {
     expect(await ask('a', 120)).toBe('block 1 is 301 s old: the node does not follow');
   });
 
-  it('without a new block for three intervals is stale, until one comes', async () => {
-    // Intervals of no length: any time that passes is more than three of them.
-    const { reader, chain, ask } = open(0);
+  it.each([
+    [1, 59_000, 61_000],
+    [60, 179_000, 181_000],
+  ])('every %i s: no new block for 3 intervals and a minute is stale', async (every, ok, late) => {
+    const { reader, chain, ask } = open(every);
     reader.add('a');
     expect(await ask('a', 60)).toBe('a');
+    letPass(ok);
+    expect(await ask('a', 100)).toBe('a');
+    vi.restoreAllMocks();
+    letPass(late);
     expect(await ask('a', 120)).toMatch(/^no block after 1 for \d+ s$/);
     chain.height = 0;
     expect(await ask('a', 180)).toMatch(/^no block after 1 for \d+ s$/);

@@ -152,6 +152,68 @@ describe('the loop', () => {
     expect(log).toContain('slow: left out: no answer within 5 s');
   });
 
+  it('a stop does not wait for sources that do not answer', async () => {
+    const { collector, clock } = collectorOf([
+      fakeSource('slow', () => new Promise(() => undefined)),
+    ]);
+    // The wait for the answer never ends by itself.
+    clock.sleep = (ms, stop) =>
+      new Promise((done) => {
+        if (stop?.aborted) return done();
+        stop?.addEventListener('abort', () => done());
+        if (ms === 1_000) setImmediate(done);
+      });
+    const stopping = new AbortController();
+    setTimeout(() => stopping.abort(), 20);
+    await collector.once(1e9, stopping.signal);
+    expect(collector.statuses[0].missing).toBe('no answer before the end');
+  });
+
+  it('a duration of more than 25 days ends when it is over', async () => {
+    const { collector, rows, clock } = collectorOf([fakeSource('a', () => sampleAt(100))], {
+      everyS: 86_400,
+    });
+    const sleep = clock.sleep.bind(clock);
+    clock.sleep = (ms, stop) => sleep(ms * 1_000, stop);
+    const fromMs = clock.wallMs();
+    await collector.run(new AbortController().signal, 30 * 86_400_000);
+    expect(rows.length).toBe(30);
+    expect(clock.wallMs() - fromMs).toBeGreaterThanOrEqual(30 * 86_400_000);
+  });
+
+  it('intervals that pass while it is held up are counted and said', async () => {
+    let held = false;
+    const { collector, clock, rows, log, runFor } = collectorOf(
+      [
+        fakeSource('a', (t) => {
+          if (t === 1_760_000_020 && !held) clock.steady += 35_000;
+          held ||= t === 1_760_000_020;
+          return sampleAt(100);
+        }),
+      ],
+      { everyS: 10 },
+    );
+    await runFor(75_000);
+    expect(rows.map(({ t }) => t - 1_760_000_000)).toEqual([10, 20, 60, 70]);
+    expect(collector.counts).toEqual({ sampled: 4, missed: 3, snapshots: 4 });
+    expect(log).toContain('3 intervals were missed: the collector was held up');
+  });
+
+  it('another reason is said, at most once a minute, its figures aside', async () => {
+    const reason = (t: number): string => {
+      if (t <= 1_760_000_030) return `${t} refused`;
+      return t <= 1_760_000_050 ? 'banned' : `silent for ${t} s`;
+    };
+    const { log, runFor } = collectorOf([fakeSource('a', (t) => ({ missing: reason(t) }))], {
+      everyS: 10,
+    });
+    await runFor(125_000);
+    expect(log).toEqual([
+      'a: left out: 1760000010 refused',
+      'a: left out: silent for 1760000070 s',
+    ]);
+  });
+
   it('the price is that of the named source, otherwise of the first one', async () => {
     const b = fakeSource('b', (t) => (t === 1_760_000_020 ? { missing: 'x' } : sampleAt(200)));
     const { rows, runFor } = collectorOf([fakeSource('a', () => sampleAt(100)), b], {

@@ -179,3 +179,17 @@ it.each([
   }
   expect(node.requests.length).toBe(2);
 });
+
+it('a user and a password are sent as authorization, and no message has them', async () => {
+  const { node } = await open();
+  const seen: (string | undefined)[] = [];
+  node.intercept = (_asked, response) => {
+    seen.push(response.req.headers.authorization);
+    response.writeHead(401).end();
+    return true;
+  };
+  const rpc = new JsonRpc(node.url.replace('//', '//me:SE%20CRET@'));
+  const error = await failureOf(rpc.call('echo', [5], never));
+  expect(error.message).toBe(`${rpc.host}: HTTP 401`);
+  expect(seen).toEqual([`Basic ${Buffer.from('me:SE CRET').toString('base64')}`]);
+});

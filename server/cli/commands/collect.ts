@@ -56,6 +56,9 @@ async function collect(files: readonly string[], flags: FlagValues<typeof FLAGS>
   if (file === undefined || more.length > 0) {
     throw new UsageError('CONFIG: expected one file; fathom collect --example prints one');
   }
+  if (flags.once && flags.duration !== undefined) {
+    throw new UsageError('--duration: --once takes none');
+  }
   const config = await readConfig(file);
   if (flags.check) return check(config);
   await run(config, flags);
@@ -91,23 +94,23 @@ async function run(config: CollectConfig, flags: FlagValues<typeof FLAGS>): Prom
       const timer = setInterval(() => lines.show(collector.statuses), REDRAW_MS);
       try {
         if (flags.once) await collector.once(PATIENCE_MS, stopping.signal);
-        else {
-          const end =
-            flags.duration === undefined
-              ? null
-              : setTimeout(() => stopping.abort(), flags.duration * 1000);
-          await collector.run(stopping.signal);
-          if (end !== null) clearTimeout(end);
-        }
+        else await collector.run(stopping.signal, (flags.duration ?? Infinity) * 1000);
       } finally {
         clearInterval(timer);
         lines.end();
       }
       const { stored, refused, dropped } = collector.queue.counts;
+      const { sampled, missed, snapshots } = collector.counts;
       printNote(
-        `stored ${count(stored)} snapshots, refused ${count(refused)}, dropped ${count(dropped)}`,
+        `stored ${count(stored)} snapshots, refused ${count(refused)}, dropped ${count(dropped)}; missed ${count(missed)} intervals`,
       );
-      if (stored === 0) throw new InputError('nothing was stored: no source had a sample');
+      if (stored > 0) return;
+      const made = `of ${count(snapshots)} snapshots`;
+      let why = `${made} the store took none`;
+      if (sampled === 0) why = 'it ended before the first interval';
+      else if (snapshots === 0) why = 'no source had a sample';
+      else if (refused > 0) why = `${made} ${count(refused)} were refused`;
+      throw new InputError(`nothing was stored: ${why}`);
     },
     { threads: 1 },
   );
