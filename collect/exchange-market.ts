@@ -32,6 +32,9 @@ export const EXCHANGE_FIELDS = [
 ];
 
 const TYPES: readonly BookType[] = ['cex_spot', 'cex_perp'];
+/** Symbols quoted in dollars, also with the ending of a perpetual or dated contract: `SOL-USDT-SWAP`, `XBTUSDM24`. */
+const IN_DOLLARS =
+  /USD[TC]?([-_]?(SWAP|PERP|PERPETUAL|[0-9]{6}|[0-9]{1,2}[A-Z]{3}[0-9]{2}|[FGHJKMNQUVXZ][0-9]{2}))?$/i;
 const MODES = ['stream', 'poll'] as const;
 
 /** @throws InputError that names the field and what was expected */
@@ -52,13 +55,14 @@ export function readExchangeMarket(fields: JsonFields, id: string): ExchangeMark
   if (mode === 'stream' && exchange.stream === null) {
     throw fields.fault('exchange', `${exchangeName} is known only in captures`);
   }
+  const symbol = symbolOf(fields, exchange);
   const market: ExchangeMarket = {
     id,
     exchangeName,
     exchange,
     mode,
-    symbol: fields.text('symbol'),
-    type: oneOf(fields, 'type', TYPES) ?? exchange.defaultType,
+    symbol,
+    type: typeOf(fields, symbol, exchangeName),
     ...optional('url', addressOf(fields, 'url', ['ws:', 'wss:'])),
     ...optional('restUrl', addressOf(fields, 'rest_url', ['http:', 'https:'])),
     ...optional('contractSize', positive(fields, 'contract_size')),
@@ -68,7 +72,28 @@ export function readExchangeMarket(fields: JsonFields, id: string): ExchangeMark
     throw fields.fault('contract_size', 'expected it or contract_usd, not both');
   }
   checkSizes(fields, market);
+  if (!fields.has('quote_usd') && !IN_DOLLARS.test(symbol)) {
+    const expected = 'expected the USD price of its quote currency, or the id of a source';
+    throw fields.fault('quote_usd', `${symbol} does not end in USD, USDT or USDC: ${expected}`);
+  }
   return market;
+}
+
+/** In the exchange's spelling, in which everything else uses it. */
+function symbolOf(fields: JsonFields, { spelling }: Exchange): string {
+  const given = fields.text('symbol');
+  if (spelling === 'mixed') return given;
+  return spelling === 'lower' ? given.toLowerCase() : given.toUpperCase();
+}
+
+function typeOf(fields: JsonFields, symbol: string, name: ExchangeName): BookType {
+  const exchange: Exchange = EXCHANGES[name];
+  const only = exchange.typeOf === undefined ? exchange.defaultType : exchange.typeOf(symbol);
+  const given = oneOf(fields, 'type', TYPES);
+  if (only !== null && given !== undefined && given !== only) {
+    throw fields.fault('type', `${name} ${symbol} can only be ${only}`);
+  }
+  return only ?? given ?? exchange.defaultType;
 }
 
 function checkSizes(fields: JsonFields, market: ExchangeMarket): void {

@@ -9,7 +9,7 @@ export type BookType = Extract<MarketType, `cex_${string}`>;
 
 /** A market on an exchange. */
 export interface Symbol {
-  /** As the exchange's messages name it, in any case. */
+  /** As the exchange writes it. */
   readonly symbol: string;
   readonly type: BookType;
 }
@@ -45,6 +45,10 @@ export interface Rest {
 
 export interface Exchange {
   readonly defaultType: BookType;
+  /** The case of its symbols; upper without it. mixed: taken as it is given. */
+  readonly spelling?: 'lower' | 'mixed';
+  /** The type of a market by its symbol; null: either. Without it, all are of the default type. */
+  typeOf?(symbol: string): BookType | null;
   /** Whether all of its messages have times; otherwise the time of receipt counts. */
   readonly isTimed: boolean;
   /** The real messages that the reader was compared with; null: only documents. */

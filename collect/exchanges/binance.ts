@@ -39,7 +39,7 @@ const section = ({ stream, rest, levels, type, seen }: Section): Exchange => ({
     subscribe: () => [],
   },
   rest: {
-    url: ({ symbol }) => `${rest}/depth?symbol=${symbol.toUpperCase()}&limit=${levels}`,
+    url: ({ symbol }) => `${rest}/depth?symbol=${symbol}&limit=${levels}`,
     symbolOf: (url) =>
       url.pathname.endsWith('/depth') ? (url.searchParams.get('symbol') ?? '') : '',
     read: (reply) =>

@@ -56,6 +56,7 @@ const changedRows = (data: JsonFields): unknown[] => [
 
 export const BYBIT: Exchange = {
   defaultType: 'cex_perp',
+  typeOf: () => null,
   isTimed: true,
   seen: '2021 and 2024 (500 levels)',
   rulesOf: () => ({ sequence: 'numbered' }),
@@ -75,9 +76,7 @@ export const BYBIT: Exchange = {
   },
   stream: {
     url: ({ type, symbol }) => `wss://stream.bybit.com/v5/public/${sectionOf(type, symbol)}`,
-    subscribe: ({ symbol }) => [
-      { op: 'subscribe', args: [`orderbook.1000.${symbol.toUpperCase()}`] },
-    ],
+    subscribe: ({ symbol }) => [{ op: 'subscribe', args: [`orderbook.1000.${symbol}`] }],
     ping: { op: 'ping' },
   },
 };

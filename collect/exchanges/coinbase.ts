@@ -62,7 +62,7 @@ export const COINBASE: Exchange = {
     subscribe: ({ symbol }) => [
       {
         type: 'subscribe',
-        product_ids: [symbol.toUpperCase()],
+        product_ids: [symbol],
         channels: ['level2_batch', 'heartbeat'],
       },
     ],
@@ -76,7 +76,7 @@ export const COINBASE_ADVANCED: Exchange = {
   stream: {
     url: () => 'wss://advanced-trade-ws.coinbase.com',
     subscribe: ({ symbol }) => [
-      { type: 'subscribe', product_ids: [symbol.toUpperCase()], channel: 'level2' },
+      { type: 'subscribe', product_ids: [symbol], channel: 'level2' },
       { type: 'subscribe', channel: 'heartbeats' },
     ],
   },

@@ -6,6 +6,7 @@ import { idOf, idOrNull, nameOf, numbered, pairsOf, sideOf, usOfMs } from '../me
 
 export const DERIBIT: Exchange = {
   defaultType: 'cex_perp',
+  typeOf: (symbol) => (symbol.includes('-') ? 'cex_perp' : 'cex_spot'),
   isTimed: true,
   seen: null,
   rulesOf: () => ({ sequence: 'numbered' }),
@@ -37,7 +38,7 @@ export const DERIBIT: Exchange = {
         jsonrpc: '2.0',
         id: 1,
         method: 'public/subscribe',
-        params: { channels: [`book.${symbol.toUpperCase()}.100ms`] },
+        params: { channels: [`book.${symbol}.100ms`] },
       },
       { jsonrpc: '2.0', id: 2, method: 'public/set_heartbeat', params: { interval: 10 } },
     ],
@@ -51,6 +52,7 @@ export const DERIBIT: Exchange = {
 /** Levels have ids; the price comes with `partial` and `insert`. */
 export const BITMEX: Exchange = {
   defaultType: 'cex_perp',
+  typeOf: (symbol) => (symbol.includes('_') ? 'cex_spot' : 'cex_perp'),
   isTimed: false,
   seen: '2021',
   rulesOf: () => ({ sequence: 'none' }),
@@ -83,7 +85,7 @@ export const BITMEX: Exchange = {
   },
   stream: {
     url: () => 'wss://ws.bitmex.com/realtime',
-    subscribe: ({ symbol }) => [{ op: 'subscribe', args: [`orderBookL2:${symbol.toUpperCase()}`] }],
+    subscribe: ({ symbol }) => [{ op: 'subscribe', args: [`orderBookL2:${symbol}`] }],
     ping: 'ping',
   },
 };
@@ -91,8 +93,12 @@ export const BITMEX: Exchange = {
 /** Every message is the whole book of 20 levels a side. */
 export const HYPERLIQUID: Exchange = {
   defaultType: 'cex_perp',
+  // Spot markets are `@107` or `PURR/USDC`.
+  typeOf: (symbol) => (/[@/]/.test(symbol) ? 'cex_spot' : 'cex_perp'),
   isTimed: true,
   seen: '2025',
+  // Such as `kPEPE`.
+  spelling: 'mixed',
   rulesOf: () => ({ sequence: 'none' }),
   read: (message, emit) => {
     if (nameOf(message, 'channel') !== 'l2Book') return;
@@ -146,7 +152,7 @@ export const DYDX_V4: Exchange = {
   stream: {
     url: () => 'wss://indexer.dydx.trade/v4/ws',
     subscribe: ({ symbol }) => [
-      { type: 'subscribe', channel: 'v4_orderbook', id: symbol.toUpperCase(), batched: true },
+      { type: 'subscribe', channel: 'v4_orderbook', id: symbol, batched: true },
     ],
   },
 };

@@ -23,7 +23,7 @@ export const GEMINI: Exchange = {
   stream: {
     url: () => 'wss://api.gemini.com/v2/marketdata',
     subscribe: ({ symbol }) => [
-      { type: 'subscribe', subscriptions: [{ name: 'l2', symbols: [symbol.toUpperCase()] }] },
+      { type: 'subscribe', subscriptions: [{ name: 'l2', symbols: [symbol] }] },
     ],
   },
 };

@@ -85,7 +85,7 @@ export const KRAKEN: Exchange = {
     subscribe: ({ symbol }) => [
       {
         method: 'subscribe',
-        params: { channel: 'book', symbol: [symbol.toUpperCase()], depth: LEVELS },
+        params: { channel: 'book', symbol: [symbol], depth: LEVELS },
       },
     ],
     ping: { method: 'ping' },
@@ -128,7 +128,7 @@ export const KRAKEN_FUTURES: Exchange = {
   stream: {
     url: () => 'wss://futures.kraken.com/ws/v1',
     subscribe: ({ symbol }) => [
-      { event: 'subscribe', feed: 'book', product_ids: [symbol.toUpperCase()] },
+      { event: 'subscribe', feed: 'book', product_ids: [symbol] },
       { event: 'subscribe', feed: 'heartbeat' },
     ],
   },

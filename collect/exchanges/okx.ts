@@ -36,15 +36,14 @@ function readBooks(message: JsonFields, emit: Emit): void {
 
 export const OKX: Exchange = {
   defaultType: 'cex_spot',
+  typeOf: (symbol) => (/-(SWAP|[0-9]{6})$/.test(symbol) ? 'cex_perp' : 'cex_spot'),
   isTimed: true,
   seen: '2022 (before updates were numbered)',
   rulesOf: () => ({ sequence: 'numbered', checksum: alternating, depth: 400 }),
   read: readBooks,
   stream: {
     url: () => 'wss://ws.okx.com:8443/ws/v5/public',
-    subscribe: ({ symbol }) => [
-      { op: 'subscribe', args: [{ channel: 'books', instId: symbol.toUpperCase() }] },
-    ],
+    subscribe: ({ symbol }) => [{ op: 'subscribe', args: [{ channel: 'books', instId: symbol }] }],
     ping: 'ping',
   },
 };
@@ -53,6 +52,7 @@ const instTypeOf = (type: BookType): string => (type === 'cex_spot' ? 'SPOT' : '
 
 export const BITGET: Exchange = {
   defaultType: 'cex_spot',
+  typeOf: () => null,
   isTimed: true,
   seen: '2022 (v1; v2 only from documents)',
   rulesOf: () => ({ sequence: 'none', checksum: alternating }),
@@ -62,7 +62,7 @@ export const BITGET: Exchange = {
     subscribe: ({ symbol, type }) => [
       {
         op: 'subscribe',
-        args: [{ instType: instTypeOf(type), channel: 'books', instId: symbol.toUpperCase() }],
+        args: [{ instType: instTypeOf(type), channel: 'books', instId: symbol }],
       },
     ],
     ping: 'ping',

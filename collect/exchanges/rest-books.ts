@@ -15,6 +15,7 @@ export const BITSTAMP: Exchange = {
   defaultType: 'cex_spot',
   isTimed: true,
   seen: '2022',
+  spelling: 'lower',
   rulesOf: () => ({ sequence: 'later', hasRest: true }),
   read: (message, emit) => {
     const channel = nameOf(message, 'channel');
@@ -23,15 +24,12 @@ export const BITSTAMP: Exchange = {
   },
   stream: {
     url: () => 'wss://ws.bitstamp.net',
-    subscribe: ({ symbol }) => [
-      { event: 'bts:subscribe', data: { channel: `${DIFFS}${symbol.toLowerCase()}` } },
-    ],
+    subscribe: ({ symbol }) => [{ event: 'bts:subscribe', data: { channel: `${DIFFS}${symbol}` } }],
     ping: { event: 'bts:heartbeat' },
     asksForRestart: (message) => nameOf(message, 'event') === 'bts:request_reconnect',
   },
   rest: {
-    url: ({ symbol }) =>
-      `https://www.bitstamp.net/api/v2/order_book/${symbol.toLowerCase()}/?group=1`,
+    url: ({ symbol }) => `https://www.bitstamp.net/api/v2/order_book/${symbol}/?group=1`,
     symbolOf: ({ pathname }) => /\/order_book\/([^/]+)/.exec(pathname)?.[1] ?? '',
     read: (reply) => readBitstamp(reply, true),
   },
@@ -80,13 +78,13 @@ export const KUCOIN: Exchange = {
       },
     },
     subscribe: ({ symbol }) => [
-      { id: 1, type: 'subscribe', topic: `/market/level2:${symbol.toUpperCase()}`, response: true },
+      { id: 1, type: 'subscribe', topic: `/market/level2:${symbol}`, response: true },
     ],
     ping: { id: 2, type: 'ping' },
   },
   rest: {
     url: ({ symbol }) =>
-      `https://api.kucoin.com/api/v1/market/orderbook/level2_100?symbol=${symbol.toUpperCase()}`,
+      `https://api.kucoin.com/api/v1/market/orderbook/level2_100?symbol=${symbol}`,
     symbolOf: (url) =>
       url.pathname.includes('/orderbook/level2') ? (url.searchParams.get('symbol') ?? '') : '',
     read: (reply) => {
@@ -123,14 +121,14 @@ export const GATE: Exchange = {
         time: 0,
         channel: 'spot.order_book_update',
         event: 'subscribe',
-        payload: [symbol.toUpperCase(), '100ms'],
+        payload: [symbol, '100ms'],
       },
     ],
     ping: { channel: 'spot.ping' },
   },
   rest: {
     url: ({ symbol }) =>
-      `https://api.gateio.ws/api/v4/spot/order_book?currency_pair=${symbol.toUpperCase()}&limit=1000&with_id=true`,
+      `https://api.gateio.ws/api/v4/spot/order_book?currency_pair=${symbol}&limit=1000&with_id=true`,
     symbolOf: (url) =>
       url.pathname.endsWith('/order_book') ? (url.searchParams.get('currency_pair') ?? '') : '',
     read: (reply) =>

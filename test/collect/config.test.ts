@@ -1,6 +1,8 @@
 /** The configuration of fathom collect: one clear error for each mistake. */
 import { expect, it } from 'vitest';
 import { EXAMPLE, parseConfig } from '../../collect/config.js';
+import { readExchangeMarket } from '../../collect/exchange-market.js';
+import { JsonFields } from '../../storage/import/fields.js';
 import { documentNamed } from '../docs/documents.js';
 import { SOL } from '../storage/import-helpers.js';
 
@@ -106,10 +108,49 @@ it.each([
     withSource({ ...SOURCE, exchange: 'dydx-v3' }),
     'dydx-v3 is known only in captures',
   ],
+  ...[
+    ['okx', 'btc-usdt-swap'],
+    ['bybit', 'solusd'],
+    ['deribit', 'btc-perpetual'],
+  ].map(([exchange, symbol]): [string, object, string] => [
+    `contracts in lower case: ${symbol}`,
+    withSource({ ...SOURCE, exchange, symbol }),
+    `the sizes of ${exchange} ${symbol.toUpperCase()} are numbers of contracts`,
+  ]),
+  [
+    'a quote currency without a price',
+    withSource({ ...SOURCE, symbol: 'SOL/BTC' }),
+    'c: tokens[0].sources[0].quote_usd: SOL/BTC does not end in USD, USDT or USDC: expected the USD price',
+  ],
+  [
+    'a type that the exchange does not have',
+    withSource({ ...SOURCE, type: 'cex_perp' }),
+    'c: tokens[0].sources[0].type: kraken SOL/USD can only be cex_spot',
+  ],
 ])('refuses %s', (_, document, message) => {
   const text = typeof document === 'string' ? document : JSON.stringify(document);
   expect(() => parseConfig(text, 'c')).toThrow(message);
 });
+
+it.each([
+  ['coinbase', 'sol-usd', 'SOL-USD', 'cex_spot'],
+  ['bitstamp', 'SOLUSD', 'solusd', 'cex_spot'],
+  ['hyperliquid', 'kPEPE', 'kPEPE', 'cex_perp'],
+  ['okx', 'btc-usdt-swap', 'BTC-USDT-SWAP', 'cex_perp'],
+  ['okx', 'SOL-USDT', 'SOL-USDT', 'cex_spot'],
+  ['deribit', 'btc_usdc', 'BTC_USDC', 'cex_spot'],
+])('%s %s is stored as %s, %s', (exchange, given, symbol, type) => {
+  const fields = new JsonFields('c', { exchange, symbol: given, contract_size: 1, quote_usd: 1 });
+  expect(readExchangeMarket(fields, 'a')).toMatchObject({ symbol, type });
+});
+
+it.each(['SOLUSD', 'SOL-USDT-SWAP', 'SOLUSD_PERP', 'SOL_USDC-PERPETUAL', 'FI_XBTUSD_240628'])(
+  '%s is quoted in dollars',
+  (symbol) => {
+    const fields = new JsonFields('c', { exchange: 'gemini', symbol });
+    expect(readExchangeMarket(fields, 'a').symbol).toBe(symbol);
+  },
+);
 
 it('reads the example, comments and all, and that of the document', () => {
   const { everyS, tokens } = parseConfig(EXAMPLE, 'c');
