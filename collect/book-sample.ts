@@ -1,4 +1,5 @@
 /** Samples of order books. */
+import { binSnapshotRows } from '../compute/ingest/snapshots.js';
 import { bookBody } from '../storage/import/book-sampler.js';
 import type { OrderBook } from '../storage/import/order-book.js';
 import type { Missing, Sample } from './source.js';
@@ -8,6 +9,9 @@ export interface SizeOptions {
   contractUsd?: number;
   contractSize?: number;
 }
+
+/** Which token a snapshot is of does not matter to its bounds. */
+const ANY_TOKEN = { chain: 'mainchain', address: '1'.repeat(32) };
 
 export const CROSSED = 'the best bid is not below the best ask';
 
@@ -22,12 +26,24 @@ export function sampleOfBook(
   const sorted = book.sorted();
   const [[bid], [ask]] = [sorted.bids[0], sorted.asks[0]];
   if (bid >= ask) return { missing: CROSSED };
+  const price = (bid + ask) / 2;
+  const body = (quoteUsd: number) => ({ book: bookBody(sorted, { ...sizes, quoteUsd }) });
+  const fault = faultOf(price, body(1));
+  if (fault !== null) return { missing: fault };
   return {
-    price: (bid + ask) / 2,
-    body: (quoteUsd) => ({ book: bookBody(sorted, { ...sizes, quoteUsd }) }),
+    price,
+    body,
     book: sorted,
     address: null,
     pair,
     ageMs,
   };
+}
+
+/** Why a snapshot with this market alone would be refused: with it, all others of the token would be. */
+function faultOf(price: number, body: object): string | null {
+  const market = { source: 'book', exchange_type: 'CEX', address: null, pair: 'book', ...body };
+  const row = { ...ANY_TOKEN, t: 1, price_usd: price, markets: [market] };
+  const [fault] = binSnapshotRows([row], { firstLine: 1, mode: 'replace' }).faults;
+  return fault === undefined ? null : `${fault.field}: ${fault.message}`;
 }

@@ -51,8 +51,20 @@ export class FeedBook {
     private readonly change: (message: BookMessage, update: BookUpdate) => void,
   ) {}
 
-  /** @returns null, or why the book is lost: the caller clears it, and it needs a new snapshot */
+  /**
+   * @returns null, or why the book is lost: the caller clears it, and it needs a new snapshot
+   * @throws what `change` throws, as for a book of too many levels: it is lost likewise
+   */
   take(update: BookUpdate): string | null {
+    try {
+      return this.tryTake(update);
+    } catch (error) {
+      this.lose();
+      throw error;
+    }
+  }
+
+  private tryTake(update: BookUpdate): string | null {
     if (update.reset) return this.startOver(update);
     if (!this.isWhole) {
       this.hold(update);
@@ -107,10 +119,14 @@ export class FeedBook {
       this.oldUpdates++;
       return null;
     }
+    const firstId = this.waiting[0]?.number?.lastId;
+    if (this.rules.sequence === 'later' && firstId !== undefined && lastId < firstId) {
+      return `the book of ${lastId} is older than the first update ${firstId}`;
+    }
     this.texts.bids.clear();
     this.texts.asks.clear();
-    this.isWhole = true;
     this.apply(update);
+    this.isWhole = true;
     this.isFresh = true;
     this.lastId = lastId;
     const { waiting } = this;

@@ -1,8 +1,8 @@
 /** Fields of exchanges' messages, and the changes of a book that are made of them. */
 import { isFields } from '../compute/ingest/fields.js';
-import { decimalOf } from '../storage/import/binance-messages.js';
+import { levelOf } from '../storage/import/binance-messages.js';
 import type { JsonFields } from '../storage/import/fields.js';
-import type { Levels } from '../storage/import/order-book.js';
+import { type Levels, MAX_SIDE_LEVELS } from '../storage/import/order-book.js';
 import type { Numbered } from '../storage/import/sequence.js';
 
 const US_PER_MS = 1_000;
@@ -61,15 +61,16 @@ export function sideOf(
   entries: readonly unknown[],
   keepsTexts = false,
 ): Side {
+  if (entries.length > MAX_SIDE_LEVELS) {
+    throw fields.fault(field, `expected at most ${MAX_SIDE_LEVELS} levels`);
+  }
   const side: Side = { levels: new Map(), texts: keepsTexts ? new Map() : null };
   entries.forEach((entry, i) => {
-    const [price, size] = Array.isArray(entry) ? (entry as unknown[]) : [];
-    const [at, amount] = [decimalOf(price), decimalOf(size)];
-    if (!(at > 0 && amount >= 0)) {
-      throw fields.fault(`${field}[${i}]`, 'expected [price above 0, size of at least 0]');
-    }
-    side.levels.set(at, amount);
-    side.texts?.set(at, `${price as string}:${size as string}`);
+    const [price, size] = levelOf(fields, `${field}[${i}]`, entry);
+    side.levels.set(price, size);
+    if (side.texts === null) return;
+    const [priceText, sizeText] = entry as string[];
+    side.texts.set(price, `${priceText}:${sizeText}`);
   });
   return side;
 }

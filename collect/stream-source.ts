@@ -308,6 +308,8 @@ export class StreamSource implements Source {
           this.orders.clear();
           this.trouble = reason;
         } catch (error) {
+          // What did not fit may have been applied in part.
+          if (this.socket === socket && !this.feed.isWhole) this.orders.clear();
           this.trouble = messageOf(error);
         }
       }

@@ -1,5 +1,5 @@
 /** The messages of Binance combined-stream captures. */
-import { type Fields, isFields } from '../../compute/ingest/fields.js';
+import { type Fields, isFields, isPrice, NOT_NEGATIVE } from '../../compute/ingest/fields.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
 import { JsonFields, parseDecimal, parseJsonObject } from './fields.js';
@@ -166,16 +166,21 @@ function readTimeOrNull(fields: JsonFields): number | null {
 /** Adds the `[price, size]` pairs of a field to the levels, including sizes of 0. */
 export function readLevels(fields: JsonFields, field: string, levels: Levels): void {
   fields.list(field).forEach((level, i) => {
-    const [price, size] = Array.isArray(level) ? level.map(decimalOf) : [];
-    if (!(price > 0 && size >= 0)) {
-      throw fields.fault(`${field}[${i}]`, 'expected [price above 0, size of at least 0]');
-    }
-    levels.set(price, size);
+    levels.set(...levelOf(fields, `${field}[${i}]`, level));
   });
 }
 
+/** The price and size of `[price, size, ...]`, numbers or texts. @throws InputError that names the field */
+export function levelOf(fields: JsonFields, field: string, level: unknown): [number, number] {
+  const [price, size] = Array.isArray(level) ? [decimalOf(level[0]), decimalOf(level[1])] : [];
+  if (price !== undefined && size !== undefined && isPrice(price) && NOT_NEGATIVE.holds(size)) {
+    return [price, size];
+  }
+  throw fields.fault(field, 'expected [price above 0, size of at least 0]');
+}
+
 /** A number, also as a text; NaN if it is neither. */
-export function decimalOf(value: unknown): number {
+function decimalOf(value: unknown): number {
   if (typeof value === 'string') return parseDecimal(value);
   return typeof value === 'number' ? value : NaN;
 }

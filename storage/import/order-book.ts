@@ -15,7 +15,7 @@ export interface SortedBook {
 
 /** The changes of one message of a feed. */
 export class BookMessage {
-  /** `file:line` of the message, for faults. */
+  /** `file:line` of the message, for faults; '' if it is of no file. */
   where = '';
   /** Whether the levels are the whole book. */
   reset = false;
@@ -58,11 +58,9 @@ export class OrderBook {
       [this.bids, -1],
       [this.asks, 1],
     ] as const) {
-      while (side.size > most) {
-        let worst = -Infinity;
-        for (const price of side.keys()) worst = Math.max(worst, sign * price);
-        side.delete(sign * worst);
-      }
+      if (side.size <= most) continue;
+      const best = Float64Array.from(side.keys(), (price) => sign * price).sort();
+      for (const price of best.subarray(most)) side.delete(sign * price);
     }
   }
 
@@ -89,7 +87,8 @@ function change(side: Levels, levels: Levels, where: string): void {
     else side.delete(price);
   }
   if (side.size > MAX_SIDE_LEVELS) {
-    throw new InputError(`${where}: a side of the book holds more than ${MAX_SIDE_LEVELS} levels`);
+    const at = where === '' ? '' : `${where}: `;
+    throw new InputError(`${at}a side of the book holds more than ${MAX_SIDE_LEVELS} levels`);
   }
 }
 

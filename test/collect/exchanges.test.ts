@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../collect/exchange.js';
 import { refusalOf } from '../../collect/exchange.js';
 import { EXCHANGES, type ExchangeName } from '../../collect/exchanges.js';
+import { sampleOfBook } from '../../collect/book-sample.js';
+import { sideOf } from '../../collect/messages.js';
 import { FeedBook } from '../../collect/feed-book.js';
 import { parseMessage } from '../../collect/capture-lines.js';
 import { JsonFields } from '../../storage/import/fields.js';
-import { OrderBook } from '../../storage/import/order-book.js';
+import { BookMessage, OrderBook } from '../../storage/import/order-book.js';
 import { lossesOf } from '../../collect/exchange-market.js';
 import { documentNamed } from '../docs/documents.js';
 
@@ -286,6 +288,64 @@ it('a book keeps no more than the exchange keeps up to date, and no texts beyond
   );
   const { texts } = feed as unknown as { texts: { bids: Map<number, string> } };
   expect(texts.bids.size).toBe(10);
+});
+
+it('the best levels are kept, of however many', () => {
+  const orders = new OrderBook();
+  const message = new BookMessage();
+  message.startOver();
+  for (let i = 0; i < 1_000; i++) {
+    message.bids.set(((i * 7) % 1_000) + 1, 1);
+    message.asks.set(((i * 7) % 1_000) + 2_001, 1);
+  }
+  orders.apply(message);
+  orders.keepBest(3);
+  const { bids, asks } = orders.sorted();
+  const pricesOf = (levels: [number, number][]) => levels.map(([price]) => price);
+  expect([pricesOf(bids), pricesOf(asks)]).toEqual([
+    [1_000, 999, 998],
+    [2_001, 2_002, 2_003],
+  ]);
+});
+
+it('Bitstamp: a book that is older than the first update that waits is not taken', () => {
+  const exchange: Exchange = EXCHANGES.bitstamp;
+  const orders = new OrderBook();
+  const rules = exchange.rulesOf({ symbol: 'solusd', type: 'cex_spot' });
+  const feed = new FeedBook(rules, orders, (m) => orders.apply(m));
+  const book = (microtimestamp: string, price: string) =>
+    fieldsOf(JSON.stringify({ microtimestamp, bids: [[price, '1']], asks: [] }));
+  const data = { microtimestamp: '100', bids: [['98', '1']], asks: [] };
+  const diff = fieldsOf(JSON.stringify({ event: 'data', channel: 'diff_order_book_solusd', data }));
+  exchange.read(diff, (_, read) => feed.take(read()), new Map());
+  expect(feed.take(exchange.rest!.read(book('99', '97')))).toBe(
+    'the book of 99 is older than the first update 100',
+  );
+  expect([feed.isWhole, orders.sorted().bids]).toEqual([false, []]);
+  expect(feed.take(exchange.rest!.read(book('100', '97')))).toBe(null);
+  expect([feed.isWhole, orders.sorted().bids]).toEqual([true, [[97, 1]]]);
+});
+
+it.each(['[[1e400,1]]', '[[1,1e400]]', '[["1e400","1"]]', '[[1e301,1]]'])(
+  'levels must be finite: %s',
+  (levels) => {
+    const fields = fieldsOf(`{"bids":${levels}}`);
+    expect(() => sideOf(fields, 'bids', fields.list('bids'))).toThrow(
+      'm: bids[0]: expected [price above 0, size of at least 0]',
+    );
+  },
+);
+
+it('a book that no snapshot may hold is left out alone, with its reason', () => {
+  const orders = new OrderBook();
+  const message = new BookMessage();
+  message.startOver();
+  message.bids.set(99, 1e15);
+  message.asks.set(101, 1);
+  orders.apply(message);
+  expect(sampleOfBook(orders, 'SOL-USD', {}, 0)).toEqual({
+    missing: expect.stringContaining('a snapshot holds at most'),
+  });
 });
 
 it('updates that wait for a book are bounded', () => {

@@ -455,7 +455,7 @@ describe('a followed book', () => {
           : START,
       );
     };
-    const gone = open(at, { ...NUMBERED, symbol: 'PF_GONE' });
+    const gone = open(at, { ...NUMBERED, symbol: 'PF_GONEUSD' });
     const there = open(at, NUMBERED);
     await whole(there.source);
     await until(() => gone.causes.length > 1);
@@ -510,6 +510,21 @@ describe('a followed book', () => {
     at.onRest = (_, nth) => rest(nth === 0 ? 50 : 99);
     const { source } = open(at, WITH_REST);
     await whole(source);
+    expect(at.restUrls.length).toBe(2);
+  });
+
+  it('a book from REST with too many levels is lost, and asked for again', async () => {
+    const at = await server();
+    at.sendsNothingFirst = true;
+    const asks = (from: number, n: number) => Array.from({ length: n }, (_, i) => [from + i, 1]);
+    at.onSubscribed = (socket) =>
+      socket.send(diff(95, 105, [], asks(1e6, 250_001) as unknown as string[][]));
+    at.onRest = (_, nth) =>
+      nth === 0
+        ? { body: { lastUpdateId: 100, bids: [[99, 1]], asks: asks(101, 250_001) } }
+        : rest(105);
+    const { source } = open(at, WITH_REST);
+    expect(bookOf(await whole(source)).asks.length).toBe(2);
     expect(at.restUrls.length).toBe(2);
   });
 
