@@ -66,7 +66,9 @@ export class CommitQueue {
       [this.waiting, this.bytes] = [[], 0];
       const lines = batches.flatMap((batch) => batch.lines);
       try {
-        await this.store(lines);
+        const stored = await this.store(lines);
+        this.counts.stored += stored;
+        this.counts.refused += lines.length - stored;
         if (this.failures > 0) this.options.log('the store takes snapshots again');
         this.failures = 0;
       } catch (error) {
@@ -83,19 +85,20 @@ export class CommitQueue {
     this.running = null;
   }
 
-  /** Stores lines together; those that are refused for themselves are left out. @throws what may pass */
-  private async store(lines: readonly string[]): Promise<void> {
+  /** Stores lines together; those that are refused for themselves are left out. @returns how many were stored @throws what may pass */
+  private async store(lines: readonly string[]): Promise<number> {
     try {
       await this.options.commit(lines);
-      this.counts.stored += lines.length;
+      return lines.length;
     } catch (error) {
       if (!(error instanceof InputError) || error instanceof DiskFullError) throw error;
       if (lines.length > 1) {
-        for (const line of lines) await this.store([line]);
-        return;
+        let stored = 0;
+        for (const line of lines) stored += await this.store([line]);
+        return stored;
       }
-      this.counts.refused++;
       this.options.log(`a snapshot was refused: ${messageOf(error)}`);
+      return 0;
     }
   }
 }

@@ -28,6 +28,13 @@ export class Reporter {
       .finally(() => (this.running = null));
   }
 
+  /** Reports what was stored last. */
+  async end(statuses: readonly SourceStatus[], stored: number): Promise<void> {
+    await this.running;
+    this.report(statuses, stored);
+    await this.running;
+  }
+
   private async send(statuses: readonly SourceStatus[], stored: number): Promise<void> {
     const server = await connectToServer(this.directory);
     if (server === null) return;

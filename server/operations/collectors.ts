@@ -8,6 +8,8 @@ const MAX_COUNTED = 10_000;
 const MAX_NAME_CHARS = 100;
 /** A source of which nothing was said for this many intervals is no longer up. */
 const SILENT_INTERVALS = 3;
+/** One that has not been up for this long without a word is forgotten. */
+const FORGET_MS = 3_600_000;
 
 interface SourceState {
   isUp: boolean;
@@ -43,7 +45,10 @@ export class Collectors {
   /** Each source, and whether it had a sample at its last interval. */
   *up(): Generator<[source: string, isUp: boolean]> {
     const now = performance.now();
-    for (const [id, { isUp, untilMs }] of this.sources) yield [id, isUp && now < untilMs];
+    for (const [id, { isUp, untilMs }] of this.sources) {
+      if (now > untilMs + FORGET_MS) this.sources.delete(id);
+      else yield [id, isUp && now < untilMs];
+    }
   }
 }
 

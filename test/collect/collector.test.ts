@@ -374,4 +374,16 @@ describe('commits', () => {
     expect(queue.counts).toEqual({ stored: 2, refused: 1, dropped: 0 });
     expect(log).toEqual(['a snapshot was refused: t: no']);
   });
+
+  it('what is repeated after a failure counts once', async () => {
+    let tries = 0;
+    const { queue } = queueOf((lines) => {
+      if (lines.some((line) => line.includes('bad'))) return Promise.reject(new InputError('no'));
+      return ++tries === 2 ? Promise.reject(new StoreUnavailableError('away')) : Promise.resolve();
+    });
+    queue.push([{ i: 0 }, { i: 'bad' }, { i: 2 }]);
+    while (tries < 4) await new Promise((done) => setTimeout(done, 1));
+    await queue.end();
+    expect(queue.counts).toEqual({ stored: 2, refused: 1, dropped: 0 });
+  });
 });

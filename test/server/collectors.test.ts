@@ -50,6 +50,16 @@ it('a source is not up once its collector has been silent for 3 intervals', asyn
   expect((await lines(collectors))[0]).toBe('fathom_collector_source_up{source="kraken"} 0');
 });
 
+it('a source is forgotten an hour later', () => {
+  const collectors = new Collectors();
+  collectors.note(report(true));
+  letPass(180_000 + 3_599_000);
+  expect([...collectors.up()]).toEqual([['kraken', false]]);
+  vi.restoreAllMocks();
+  letPass(180_000 + 3_601_000);
+  expect([...collectors.up()]).toEqual([]);
+});
+
 it.each([
   ['nothing', null],
   ['no sources', { everyS: 60, snapshots: 0, resyncs: [] }],

@@ -100,6 +100,7 @@ async function run(config: CollectConfig, flags: FlagValues<typeof FLAGS>): Prom
         lines.end();
       }
       const { stored, refused, dropped } = collector.queue.counts;
+      await reporter.end(collector.statuses, stored);
       const { sampled, missed, snapshots } = collector.counts;
       printNote(
         `stored ${count(stored)} snapshots, refused ${count(refused)}, dropped ${count(dropped)}; missed ${count(missed)} intervals`,
