@@ -1,28 +1,28 @@
-/** The panels beside the map: the moment, its ladder, an order's cost, the score and the venues. */
+/** The panels beside the map: the moment, its ladder, an order's cost, the score, the venues and the markets. */
+import type { Coverage } from '../../client/index.js';
 import { Loading } from '../frame/states.js';
 import { DepthChart } from '../ladder/depth-chart.js';
 import { absoluteTime } from '../state/format.js';
-import { filterOf } from '../state/requests.js';
 import type { TokenView } from '../state/url.js';
 import { useModule } from '../state/use-module.js';
-import { toggled } from './filters.js';
 import type { ShownMoment } from './use-moment.js';
 import type { PlayedMoment } from './use-played.js';
 
-interface MomentSideProps {
+export interface MomentSideProps {
   address: string;
   view: TokenView;
   requested: ShownMoment;
   played: PlayedMoment;
+  /** Null if it is not known. */
+  coverage: Coverage | null;
   onNow: () => void;
   onChange: (next: TokenView) => void;
 }
 
 export function MomentSide(props: MomentSideProps) {
-  const { address, view, requested, played, onNow, onChange } = props;
+  const { requested, played, onNow } = props;
   const { score, scored, failure, t: dataT } = requested;
   const { ladder, t: shownT, isMoving } = played;
-  const { venues } = view;
   const panels = useModule(() => import('./side-panels.js'));
   return (
     <aside
@@ -46,17 +46,7 @@ export function MomentSide(props: MomentSideProps) {
           </section>
         )
       )}
-      {panels !== null && requested.ladder !== null && (
-        <panels.OrderPanel address={address} t={dataT} atS={view.atS} filter={filterOf(view)} />
-      )}
-      {panels !== null && score !== null && <panels.ScorePanel score={score} />}
-      {panels !== null && ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
-        <panels.VenueSplit
-          ladder={ladder}
-          chosen={venues}
-          onToggle={(venue) => onChange({ ...view, venues: toggled(venues, venue) })}
-        />
-      )}
+      {panels !== null && <panels.SidePanels {...props} />}
     </aside>
   );
 }

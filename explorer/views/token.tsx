@@ -98,7 +98,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const requested = useMoment({ address, atS, filter: filterOf(view) });
   const { identity, score, scored, error, notFound } = requested;
   const history = useHistory(address, view, nowS);
-  const { map, reach } = history;
+  const { map, reach, coverage } = history;
   const historyFromS = reach?.from ?? null;
   const symbol = identity?.symbol ?? null;
   useEffect(() => setTitle(`${symbol ?? shortAddress(address)} depth`), [symbol, address]);
@@ -177,7 +177,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
           )}
         </div>
         <MomentSide
-          {...{ address, view, requested, played }}
+          {...{ address, view, requested, played, coverage }}
           onNow={() => pin(null)}
           onChange={change}
         />

@@ -1,11 +1,17 @@
 /** How far a token's history reaches, and which part of it the map requests. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { FathomError, ReplayParameters, Result } from '../../client/index.js';
+import { useMemo, useRef } from 'preact/hooks';
+import type { Coverage, FathomError, ReplayParameters } from '../../client/index.js';
 import { useDocument } from '../state/load.js';
+import { pause } from '../state/pause.js';
 import { filterOf, MAX_HISTORY_S, windowTimes } from '../state/requests.js';
 import { PRESET_S, type TokenView } from '../state/url.js';
 
+/** Coverage of many markets is a large reply: each of them adds this to the time before it is loaded again. */
+const RELOAD_MS_PER_MARKET = 2;
+
 interface TokenHistory {
+  /** The newest one; null if it is not known. */
+  coverage: Coverage | null;
   /** Whether the token has no snapshot. */
   isEmpty: boolean;
   /** Why its coverage is not known. */
@@ -23,16 +29,20 @@ interface TokenHistory {
 }
 
 export function useHistory(address: string, view: TokenView, nowS: number): TokenHistory {
-  const [isEmpty, setEmpty] = useState(false);
+  const waitMs = useRef(0);
   const { document: coverage, error } = useDocument(
     `coverage ${address}`,
-    (client, signal) => client.getCoverage({ address }, { signal }),
-    isEmpty ? 'by change' : 'never',
+    async (client, signal) => {
+      await pause(waitMs.current, signal);
+      const loaded = await client.getCoverage({ address }, { signal });
+      waitMs.current = loaded.markets.length * RELOAD_MS_PER_MARKET;
+      return loaded;
+    },
+    'by change',
   );
-  useEffect(() => {
-    if (coverage !== null) setEmpty(coverage.tiers.length === 0);
-  }, [coverage]);
-  const reach = useMemo(() => reachOf(coverage), [coverage]);
+  const isEmpty = coverage?.tiers.length === 0;
+  // The map follows new snapshots by itself: its window does not move with each.
+  const reach = useMemo(() => reachOf(coverage), [coverage === null, isEmpty]);
   const { types, venues, group, band } = view;
   const window = windowTimes(view.window, reach?.from ?? null);
   const { from, to } = window;
@@ -44,10 +54,11 @@ export function useHistory(address: string, view: TokenView, nowS: number): Toke
   }, [name]);
   const lengthS = reach === null ? null : nowS - reach.from;
   const isAnswered = coverage !== null || error !== null;
-  return { isEmpty, error, isAnswered, reach, map, spanS: spanOf(view.window, lengthS), lengthS };
+  const spanS = spanOf(view.window, lengthS);
+  return { coverage, isEmpty, error, isAnswered, reach, map, spanS, lengthS };
 }
 
-function reachOf(coverage: Result<'getCoverage'> | null): TokenHistory['reach'] {
+function reachOf(coverage: Coverage | null): TokenHistory['reach'] {
   if (coverage === null || coverage.tiers.length === 0) return null;
   const { tiers } = coverage;
   const to = Math.max(...tiers.map((tier) => tier.last_t)) + 1;

@@ -1,11 +1,14 @@
 /** The explorer while data arrives, and axe in every view at every width. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { Coverage } from '../../client/index.js';
+import { fieldTime } from '../../explorer/state/zone.js';
 import { freezeClock, hasBrowser, open, seriousFindings } from '../support/browser.js';
 import { fathom, serveHere } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { NOW_S } from '../support/service.js';
 import {
+  answers,
   at,
   atWithoutKey,
   BARN,
@@ -20,6 +23,7 @@ import {
   ingest,
   key,
   opened,
+  replyTo,
   SOL,
   titled,
   useExplorer,
@@ -84,6 +88,69 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(() => connection(100)).toBe('heard');
     await live.click();
     await expect.poll(() => connection(100)).toBe('none');
+  });
+
+  it('says which markets the latest snapshot has and which are missing, as snapshots arrive', async () => {
+    const address = `0x${'4d'.repeat(20)}`;
+    const market = (source: string, pair: string) => ({
+      ...{ source, exchange_type: 'CEX', type: 'cex_spot', pair },
+      cells: [[0, 5e6, 5e6]],
+    });
+    const kraken = market('Kraken', 'SOL/USD');
+    const coinbase = market('Coinbase', 'SOL-USD');
+    const pool = { source: 'Orca', exchange_type: 'DEX', type: 'onchain_pool', address: 'a-pool' };
+    const orca = { ...pool, pair: 'SOL/USDC', cells: [[0, 5e6, 5e6]] };
+    const put = (agoS: number, markets: object[]) =>
+      ingest('snapshots', { chain: 'evmchain', address, t: NOW_S - agoS, price_usd: 1, markets });
+    await put(2 * 86_400, [coinbase]);
+    await put(240, [kraken, orca]);
+    await put(60, [kraken]);
+    const page = await at(`#/token/${address}?window=1h`);
+    const card = page.locator('.card', { has: page.locator('.markets') });
+    const rows = () => card.getByRole('listitem').allTextContents();
+    const timeOf = (agoS: number) => fieldTime(NOW_S - agoS);
+    const day = `missing since ${timeOf(2 * 86_400).slice(0, 16)} (2 d ago)`;
+    await expect
+      .poll(rows)
+      .toEqual([
+        `Orca SOL/USDCpool a-poolmissing since ${timeOf(240).slice(11, 16)} (4 min ago)`,
+        `Coinbase SOL-USDspot${day}`,
+        'Kraken SOL/USDspotin the latest snapshot',
+      ]);
+    await card.getByText('1 of 3 in the latest snapshot').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.locator('.live[data-connection=heard]').waitFor();
+    await put(0, [coinbase, orca]);
+    await expect
+      .poll(rows)
+      .toEqual([
+        `Kraken SOL/USDspotmissing since ${timeOf(60).slice(11, 16)} (60 s ago)`,
+        'Coinbase SOL-USDspotin the latest snapshot',
+        'Orca SOL/USDCpool a-poolin the latest snapshot',
+      ]);
+    // They are those of now.
+    await goTo(page, `#/token/${address}?window=1h&at=${NOW_S - 60}`);
+    await page.locator('.pinned').waitFor();
+    expect(await card.count()).toBe(0);
+  });
+
+  it('lists the first of a great many markets, and says how many more there are', async () => {
+    const coverage = await replyTo<Coverage>(`/coverage/${SOL}`);
+    const last = Math.max(...coverage.tiers.map(({ last_t: t }) => t));
+    const markets = Array.from({ length: 65_535 }, (_, i) => ({
+      ...{ ...coverage.markets[0], address: null },
+      ...{ source: 'Venue', pair: `P${i}`, last_t: i === 65_000 ? last - 120 : last },
+    }));
+    const page = await at('#/scores');
+    await answers(page, `/coverage/${SOL}`, { body: JSON.stringify({ ...coverage, markets }) });
+    await goTo(page, HOUR);
+    const rows = page.locator('.markets li');
+    await page.getByText('65,534 of 65,535 in the latest snapshot').waitFor();
+    expect(await rows.count()).toBe(8);
+    expect(await rows.first().textContent()).toContain('Venue P65000');
+    await page.getByRole('button', { name: 'The first 500 of 65,535 markets' }).click();
+    await page.getByText('65,035 more are not listed.').waitFor();
+    expect(await rows.count()).toBe(500);
   });
 
   it.each([
