@@ -35,6 +35,9 @@ export class BookMessage {
   }
 }
 
+/** A scan for each of so few levels costs less than to sort a side. */
+const MOST_SCANS = 4;
+
 /** An order book in the units of its feed. */
 export class OrderBook {
   private readonly bids: Levels = new Map();
@@ -58,9 +61,15 @@ export class OrderBook {
       [this.bids, -1],
       [this.asks, 1],
     ] as const) {
-      if (side.size <= most) continue;
-      const best = Float64Array.from(side.keys(), (price) => sign * price).sort();
-      for (const price of best.subarray(most)) side.delete(sign * price);
+      if (side.size > most + MOST_SCANS) {
+        const ranks = Float64Array.from(side.keys(), (price) => sign * price).sort();
+        for (const rank of ranks.subarray(most)) side.delete(sign * rank);
+      }
+      while (side.size > most) {
+        let worst = -Infinity;
+        for (const price of side.keys()) worst = Math.max(worst, sign * price);
+        side.delete(sign * worst);
+      }
     }
   }
 
