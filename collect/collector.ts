@@ -159,7 +159,8 @@ export class Collector {
   private noteMissed(intervals: number): void {
     if (intervals < 1) return;
     this.counts.missed += intervals;
-    this.options.context.log(`${intervals} intervals were missed: the collector was held up`);
+    const missed = intervals === 1 ? '1 interval was' : `${intervals} intervals were`;
+    this.options.context.log(`${missed} missed: the collector was held up`);
   }
 
   /** Waits until every source has a sample, at most `patienceMs`, and stores one snapshot of each token. */
