@@ -336,12 +336,15 @@ describe('GET /docs', () => {
       `script-src 'self' ${hashOf('script')}`,
       `style-src 'self' ${hashOf('style')}`,
       "img-src 'self' data:",
+      "font-src 'self'",
       "connect-src 'self'",
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
     ]);
-    expect(html).not.toMatch(/https?:|@import|url\(/);
+    const [, font] = /url\('(\/explorer\/[^']+\.woff2)'\)/.exec(html) ?? [];
+    expect((await load(font)).status).toBe(200);
+    expect(html.replace(font, '')).not.toMatch(/https?:|@import|url\((?!'')/);
     const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file);
     const types = new Map<string, string | null>();
     for (const file of files) {
