@@ -31,24 +31,36 @@ export interface BookUpdate {
   depth?: number;
 }
 
+/** What a message says beside the levels. */
+type BesideLevels = Partial<Omit<BookUpdate, 'bids' | 'asks'>>;
+
 export const EMPTY_SIDE: Side = { levels: new Map(), texts: null };
 
 /** An update with both sides from fields of these names, each a list of `[price, size, ...]`. */
 export function updateOf(
   fields: JsonFields,
   [bids, asks]: readonly [bids: string, asks: string],
-  more: Partial<BookUpdate>,
+  more: BesideLevels,
   keepsTexts = false,
 ): BookUpdate {
-  return {
-    reset: false,
-    us: null,
-    number: null,
-    checksum: null,
-    bids: sideOf(fields, bids, fields.list(bids), keepsTexts),
-    asks: sideOf(fields, asks, fields.list(asks), keepsTexts),
-    ...more,
-  };
+  const of = (side: string): Side => sideOf(fields, side, fields.list(side), keepsTexts);
+  return bookUpdate(more, of(bids), of(asks));
+}
+
+/** An update of one list of `[side, price, size]`, with these names of the sides. */
+export function updateOfChanges(
+  fields: JsonFields,
+  field: string,
+  [bids, asks]: readonly [bids: string, asks: string],
+  more: BesideLevels,
+): BookUpdate {
+  const of = (side: string): Side => sideOf(fields, field, changesOf(fields.list(field), side));
+  return bookUpdate(more, of(bids), of(asks));
+}
+
+/** An update of these sides: no whole book, and without a time, a number or a checksum unless `more` says so. */
+export function bookUpdate(more: BesideLevels, bids: Side, asks: Side): BookUpdate {
+  return { reset: false, us: null, number: null, checksum: null, bids, asks, ...more };
 }
 
 /**
@@ -81,7 +93,7 @@ export function pairsOf(entries: readonly unknown[], price: string, size: string
 }
 
 /** The pairs of one side in a list of `[side, price, size]`. */
-export function changesOf(entries: readonly unknown[], side: string): unknown[] {
+function changesOf(entries: readonly unknown[], side: string): unknown[] {
   return entries
     .filter((entry) => !Array.isArray(entry) || entry[0] === side)
     .map((entry) => (Array.isArray(entry) ? entry.slice(1) : entry));

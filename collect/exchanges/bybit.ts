@@ -4,6 +4,7 @@ import type { JsonFields } from '../../storage/import/fields.js';
 import type { BookType, Exchange } from '../exchange.js';
 import {
   type BookUpdate,
+  bookUpdate,
   idOf,
   idOrNull,
   nameOf,
@@ -35,14 +36,7 @@ function readOld(message: JsonFields): BookUpdate {
         'size',
       ),
     );
-  return {
-    reset,
-    us: idOrNull(message, 'timestamp_e6'),
-    number: null,
-    checksum: null,
-    bids: of('Buy'),
-    asks: of('Sell'),
-  };
+  return bookUpdate({ reset, us: idOrNull(message, 'timestamp_e6') }, of('Buy'), of('Sell'));
 }
 
 const snapshotRows = (message: JsonFields): unknown[] =>

@@ -5,25 +5,35 @@
 import { isFields } from '../../compute/ingest/fields.js';
 import { JsonFields } from '../../storage/import/fields.js';
 import type { Emit, Exchange } from '../exchange.js';
-import { changesOf, idOrNull, nameOf, sideOf, updateOf, usOfIso } from '../messages.js';
+import {
+  bookUpdate,
+  idOrNull,
+  nameOf,
+  pairsOf,
+  sideOf,
+  updateOf,
+  updateOfChanges,
+  usOfIso,
+} from '../messages.js';
 
 function readAdvanced(message: JsonFields, emit: Emit): void {
   for (const entry of message.list('events')) {
     if (!isFields(entry)) throw message.fault('events', 'expected objects');
     const event = new JsonFields(message.where, entry, 'events.');
-    const of = (side: string): unknown[] =>
-      event
-        .list('updates')
-        .filter((row) => isFields(row) && row.side === side)
-        .map((row) => (isFields(row) ? [row.price_level, row.new_quantity] : row));
-    emit(event.text('product_id'), () => ({
-      reset: nameOf(event, 'type') === 'snapshot',
-      us: usOfIso(message, 'timestamp'),
-      number: null,
-      checksum: null,
-      bids: sideOf(event, 'updates', of('bid')),
-      asks: sideOf(event, 'updates', of('offer')),
-    }));
+    const of = (side: string) => {
+      const rows = event.list('updates').filter((row) => isFields(row) && row.side === side);
+      return sideOf(event, 'updates', pairsOf(rows, 'price_level', 'new_quantity'));
+    };
+    emit(event.text('product_id'), () =>
+      bookUpdate(
+        {
+          reset: nameOf(event, 'type') === 'snapshot',
+          us: usOfIso(message, 'timestamp'),
+        },
+        of('bid'),
+        of('offer'),
+      ),
+    );
   }
 }
 
@@ -45,16 +55,9 @@ export const COINBASE: Exchange = {
         updateOf(message, ['bids', 'asks'], { reset: true, us: usOfIso(message, 'time') }),
       );
     } else if (type === 'l2update') {
-      const of = (side: string) =>
-        sideOf(message, 'changes', changesOf(message.list('changes'), side));
-      emit(message.text('product_id'), () => ({
-        reset: false,
-        us: usOfIso(message, 'time'),
-        number: null,
-        checksum: null,
-        bids: of('buy'),
-        asks: of('sell'),
-      }));
+      emit(message.text('product_id'), () =>
+        updateOfChanges(message, 'changes', ['buy', 'sell'], { us: usOfIso(message, 'time') }),
+      );
     }
   },
   stream: {

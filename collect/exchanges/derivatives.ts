@@ -2,7 +2,16 @@
 import { isFields } from '../../compute/ingest/fields.js';
 import { JsonFields } from '../../storage/import/fields.js';
 import type { Exchange } from '../exchange.js';
-import { idOf, idOrNull, nameOf, numbered, pairsOf, sideOf, usOfMs } from '../messages.js';
+import {
+  bookUpdate,
+  idOf,
+  idOrNull,
+  nameOf,
+  numbered,
+  pairsOf,
+  sideOf,
+  usOfMs,
+} from '../messages.js';
 
 export const DERIBIT: Exchange = {
   defaultType: 'cex_perp',
@@ -22,14 +31,17 @@ export const DERIBIT: Exchange = {
         side,
         data.list(side).map((level) => (Array.isArray(level) ? level.slice(1) : level)),
       );
-    emit(data.text('instrument_name'), () => ({
-      reset: nameOf(data, 'type') === 'snapshot',
-      us: usOfMs(data, 'timestamp'),
-      number: numbered(idOf(data, 'change_id'), idOrNull(data, 'prev_change_id')),
-      checksum: null,
-      bids: of('bids'),
-      asks: of('asks'),
-    }));
+    emit(data.text('instrument_name'), () =>
+      bookUpdate(
+        {
+          reset: nameOf(data, 'type') === 'snapshot',
+          us: usOfMs(data, 'timestamp'),
+          number: numbered(idOf(data, 'change_id'), idOrNull(data, 'prev_change_id')),
+        },
+        of('bids'),
+        of('asks'),
+      ),
+    );
   },
   stream: {
     url: () => 'wss://streams.deribit.com/ws/api/v2',
@@ -72,14 +84,8 @@ export const BITMEX: Exchange = {
           if (at !== undefined) sides[String(side)]?.push([at, action === 'delete' ? 0 : size]);
           if (action === 'delete') prices.delete(key);
         }
-        return {
-          reset: action === 'partial',
-          us: null,
-          number: null,
-          checksum: null,
-          bids: sideOf(message, 'data', sides.Buy),
-          asks: sideOf(message, 'data', sides.Sell),
-        };
+        const of = (side: string) => sideOf(message, 'data', sides[side]);
+        return bookUpdate({ reset: action === 'partial' }, of('Buy'), of('Sell'));
       });
     }
   },
@@ -110,7 +116,7 @@ export const HYPERLIQUID: Exchange = {
           sideOf(data, 'levels', pairsOf(Array.isArray(side) ? side : [], 'px', 'sz')),
         );
       if (asks === undefined) throw data.fault('levels', 'expected two sides');
-      return { reset: true, us: usOfMs(data, 'time'), number: null, checksum: null, bids, asks };
+      return bookUpdate({ reset: true, us: usOfMs(data, 'time') }, bids, asks);
     });
   },
   stream: {
@@ -139,14 +145,9 @@ export const DYDX_V4: Exchange = {
         const levels = fields.has(side) ? fields.list(side) : [];
         return sideOf(fields, side, pairsOf(levels, 'price', 'size'));
       };
-      emit(message.text('id'), () => ({
-        reset: nameOf(message, 'type') === 'subscribed',
-        us: null,
-        number: null,
-        checksum: null,
-        bids: of('bids'),
-        asks: of('asks'),
-      }));
+      emit(message.text('id'), () =>
+        bookUpdate({ reset: nameOf(message, 'type') === 'subscribed' }, of('bids'), of('asks')),
+      );
     }
   },
   stream: {
@@ -188,14 +189,7 @@ export const DYDX_V3: Exchange = {
         kept.map(({ level }) => level),
       );
     };
-    emit(id, () => ({
-      reset,
-      us: null,
-      number: null,
-      checksum: null,
-      bids: of('bids'),
-      asks: of('asks'),
-    }));
+    emit(id, () => bookUpdate({ reset }, of('bids'), of('asks')));
   },
   stream: null,
 };

@@ -1,6 +1,6 @@
 /** Gemini: the first `l2_updates` of a symbol, which also has its trades, is the whole book; no numbers, no times. */
 import type { Exchange } from '../exchange.js';
-import { changesOf, nameOf, sideOf } from '../messages.js';
+import { nameOf, updateOfChanges } from '../messages.js';
 
 export const GEMINI: Exchange = {
   defaultType: 'cex_spot',
@@ -9,16 +9,9 @@ export const GEMINI: Exchange = {
   rulesOf: () => ({ sequence: 'none' }),
   read: (message, emit) => {
     if (nameOf(message, 'type') !== 'l2_updates') return;
-    const of = (side: string) =>
-      sideOf(message, 'changes', changesOf(message.list('changes'), side));
-    emit(message.text('symbol'), () => ({
-      reset: message.has('trades'),
-      us: null,
-      number: null,
-      checksum: null,
-      bids: of('buy'),
-      asks: of('sell'),
-    }));
+    emit(message.text('symbol'), () =>
+      updateOfChanges(message, 'changes', ['buy', 'sell'], { reset: message.has('trades') }),
+    );
   },
   stream: {
     url: () => 'wss://api.gemini.com/v2/marketdata',

@@ -8,6 +8,7 @@ import { digits } from '../checksums.js';
 import type { Emit, Exchange } from '../exchange.js';
 import {
   type BookUpdate,
+  bookUpdate,
   EMPTY_SIDE,
   idOf,
   idOrNull,
@@ -30,14 +31,17 @@ function readV2(message: JsonFields, emit: Emit): void {
     if (!isFields(entry)) throw message.fault('data', 'expected objects');
     const data = new JsonFields(message.where, entry, 'data.');
     const of = (side: string) => sideOf(data, side, pairsOf(data.list(side), 'price', 'qty'), true);
-    emit(data.text('symbol'), () => ({
-      reset: nameOf(message, 'type') === 'snapshot',
-      us: usOfIso(data, 'timestamp'),
-      number: null,
-      checksum: idOrNull(data, 'checksum'),
-      bids: of('bids'),
-      asks: of('asks'),
-    }));
+    emit(data.text('symbol'), () =>
+      bookUpdate(
+        {
+          reset: nameOf(message, 'type') === 'snapshot',
+          us: usOfIso(data, 'timestamp'),
+          checksum: idOrNull(data, 'checksum'),
+        },
+        of('bids'),
+        of('asks'),
+      ),
+    );
   }
 }
 
@@ -53,15 +57,16 @@ function readV1(message: JsonFields, list: readonly unknown[], channel: string):
   const [bids, asks] = [levels('bs', 'b'), levels('as', 'a')];
   const times = [...bids, ...asks].map((level) => Number(Array.isArray(level) ? level[2] : NaN));
   const us = Math.round(times.reduce((last, time) => (time > last ? time : last), 0) * US_PER_S);
-  return {
-    reset,
-    us: us === 0 ? null : us,
-    number: null,
-    checksum: idOrNull(fields, 'c'),
-    depth: Number(channel.slice(V1_CHANNEL.length)) || LEVELS,
-    bids: sideOf(fields, 'b', bids, true),
-    asks: sideOf(fields, 'a', asks, true),
-  };
+  return bookUpdate(
+    {
+      reset,
+      us: us === 0 ? null : us,
+      checksum: idOrNull(fields, 'c'),
+      depth: Number(channel.slice(V1_CHANNEL.length)) || LEVELS,
+    },
+    sideOf(fields, 'b', bids, true),
+    sideOf(fields, 'a', asks, true),
+  );
 }
 
 export const KRAKEN: Exchange = {
@@ -103,25 +108,17 @@ export const KRAKEN_FUTURES: Exchange = {
       reset,
       us: usOfMs(message, 'timestamp'),
       number: numbered(idOf(message, 'seq')),
-      checksum: null,
     });
     if (feed === 'book_snapshot') {
       const of = (side: string) =>
         sideOf(message, side, pairsOf(message.list(side), 'price', 'qty'));
-      emit(message.text('product_id'), () => ({
-        ...more(true),
-        bids: of('bids'),
-        asks: of('asks'),
-      }));
+      emit(message.text('product_id'), () => bookUpdate(more(true), of('bids'), of('asks')));
     } else if (feed === 'book' && message.has('seq')) {
       emit(message.text('product_id'), () => {
         const { price, qty, side } = message.object;
         const changed = sideOf(message, 'price, qty', [[price, qty]]);
-        return {
-          ...more(false),
-          bids: side === 'buy' ? changed : EMPTY_SIDE,
-          asks: side === 'sell' ? changed : EMPTY_SIDE,
-        };
+        const of = (name: string) => (side === name ? changed : EMPTY_SIDE);
+        return bookUpdate(more(false), of('buy'), of('sell'));
       });
     }
   },

@@ -1,7 +1,16 @@
 /** Bitstamp, KuCoin and Gate: updates by WebSocket that continue a book from REST. */
 import type { JsonFields } from '../../storage/import/fields.js';
 import type { Exchange } from '../exchange.js';
-import { type BookUpdate, idOf, nameOf, numbered, sideOf, updateOf, usOfMs } from '../messages.js';
+import {
+  type BookUpdate,
+  bookUpdate,
+  idOf,
+  nameOf,
+  numbered,
+  sideOf,
+  updateOf,
+  usOfMs,
+} from '../messages.js';
 
 const DIFFS = 'diff_order_book_';
 
@@ -50,18 +59,8 @@ export const KUCOIN: Exchange = {
     emit(data.text('symbol'), () => {
       const changes = data.child('changes');
       const of = (side: string) => sideOf(changes, side, used(changes.list(side)));
-      return {
-        reset: false,
-        us: null,
-        number: {
-          firstId: idOf(data, 'sequenceStart'),
-          lastId: idOf(data, 'sequenceEnd'),
-          previousId: null,
-        },
-        checksum: null,
-        bids: of('bids'),
-        asks: of('asks'),
-      };
+      const [firstId, lastId] = [idOf(data, 'sequenceStart'), idOf(data, 'sequenceEnd')];
+      return bookUpdate({ number: { firstId, lastId, previousId: null } }, of('bids'), of('asks'));
     });
   },
   stream: {
