@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../storage/errors.js';
 import { JsonFields } from '../storage/import/fields.js';
+import { boundedText } from './bounded-text.js';
 import { parseMessage } from './capture-lines.js';
 import { withTimeout } from './timeout.js';
 
@@ -40,7 +41,9 @@ export class RestClient {
           await response.body?.cancel();
           throw new Error(`${host} replies ${response.status}`);
         }
-        return new JsonFields(host, parseMessage(await textOf(response), host));
+        const tooLong = (): Error => new Error('the reply is longer than 64 MiB');
+        const text = await boundedText(response, MAX_REPLY_BYTES, tooLong);
+        return new JsonFields(host, parseMessage(text, host));
       });
     });
     // The host's pause outlasts the request that led to it, and keeps no process alive.
@@ -68,15 +71,4 @@ const causeOf = (error: unknown): unknown =>
 function banMs(headers: Headers): number {
   const seconds = Number(headers.get('retry-after'));
   return seconds > 0 ? Math.min(seconds * 1000, MAX_BAN_MS) : BAN_MS;
-}
-
-async function textOf(response: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of response.body ?? []) {
-    parts.push(part as Uint8Array);
-    bytes += (part as Uint8Array).length;
-    if (bytes > MAX_REPLY_BYTES) throw new Error('the reply is longer than 64 MiB');
-  }
-  return Buffer.concat(parts).toString('utf8');
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unescape } from 'node:querystring';
 import { isFields } from '../../compute/ingest/fields.js';
+import { boundedText } from '../bounded-text.js';
 import { withTimeout } from '../timeout.js';
 
 /** A request and its reply, from the first byte to the last. */
@@ -158,7 +159,9 @@ export class JsonRpc {
           body: JSON.stringify(body),
           signal: within,
         });
-        const text = await this.boundedText(response);
+        const text = await boundedText(response, MAX_RPC_REPLY_BYTES, () =>
+          this.fault('refused', `its reply has more than ${MAX_RPC_REPLY_BYTES} bytes`),
+        );
         const { status } = response;
         if (status !== 429 && status < 500) return { status, text };
         throw this.fault('busy', `HTTP ${status}`, retryAfterMs(response.headers));
@@ -171,19 +174,6 @@ export class JsonRpc {
       const why = isLate ? error.message : String(cause);
       throw this.fault('busy', why);
     }
-  }
-
-  private async boundedText(response: Response): Promise<string> {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of response.body ?? []) {
-      chunks.push(chunk as Uint8Array);
-      bytes += (chunk as Uint8Array).length;
-      if (bytes > MAX_RPC_REPLY_BYTES) {
-        throw this.fault('refused', `its reply has more than ${MAX_RPC_REPLY_BYTES} bytes`);
-      }
-    }
-    return Buffer.concat(chunks).toString();
   }
 
   private fault(failure: RpcFailure, what: string, retryMs: number | null = null): RpcError {
