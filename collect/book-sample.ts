@@ -1,7 +1,7 @@
 /** Samples of order books. */
-import { binSnapshotRows } from '../compute/ingest/snapshots.js';
 import { bookBody } from '../storage/import/book-sampler.js';
 import type { OrderBook } from '../storage/import/order-book.js';
+import { binAlone } from './bin-alone.js';
 import type { Missing, Sample } from './source.js';
 
 /** What a configuration says of the sizes of a book. */
@@ -9,9 +9,6 @@ export interface SizeOptions {
   contractUsd?: number;
   contractSize?: number;
 }
-
-/** Which token a snapshot is of does not matter to its bounds. */
-const ANY_TOKEN = { chain: 'mainchain', address: '1'.repeat(32) };
 
 export const CROSSED = 'the best bid is not below the best ask';
 
@@ -43,7 +40,6 @@ export function sampleOfBook(
 /** Why a snapshot with this market alone would be refused: with it, all others of the token would be. */
 function faultOf(price: number, body: object): string | null {
   const market = { source: 'book', exchange_type: 'CEX', address: null, pair: 'book', ...body };
-  const row = { ...ANY_TOKEN, t: 1, price_usd: price, markets: [market] };
-  const [fault] = binSnapshotRows([row], { firstLine: 1, mode: 'replace' }).faults;
+  const [fault] = binAlone(price, market).faults;
   return fault === undefined ? null : `${fault.field}: ${fault.message}`;
 }

@@ -1,9 +1,9 @@
 /** Tries every source once: `fathom collect --check`. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { binSnapshotRows } from '../compute/ingest/snapshots.js';
 import { binsOfBand } from '../compute/ladder.js';
 import { messageOf } from '../storage/errors.js';
 import type { SortedBook } from '../storage/import/order-book.js';
+import { binAlone } from './bin-alone.js';
 import type { CollectConfig } from './config.js';
 import { isMissing, type Sample, type SourceContext } from './source.js';
 import { withTimeout } from './timeout.js';
@@ -11,8 +11,6 @@ import { withTimeout } from './timeout.js';
 const LOOK_MS = 250;
 const NEAR = 0.02;
 const UNPRICED = 'no USD price of its quote currency: expected quote_usd';
-/** Which token a ladder is of does not matter here. */
-const ANY_TOKEN = { chain: 'mainchain', address: '1'.repeat(32) };
 
 export interface CheckedSource {
   id: string;
@@ -93,8 +91,7 @@ const near = (levels: SortedBook['bids'], price: number): number =>
 /** What a pool's bins within 2% hold; null if it is more than a ladder can. */
 function ladderDepth(sample: Sample): readonly [bids: number, asks: number] | null {
   const market = { source: 'pool', exchange_type: 'DEX', address: 'pool', ...sample.body(1) };
-  const row = { ...ANY_TOKEN, t: 1, price_usd: sample.price, markets: [market] };
-  const { faults, runs } = binSnapshotRows([row], { firstLine: 1, mode: 'replace' });
+  const { faults, runs } = binAlone(sample.price, market);
   if (faults.length > 0) return null;
   const { bin, supportCents, resistanceCents } = runs[0].run;
   const { first, last } = binsOfBand(-100 * NEAR, 100 * NEAR);
