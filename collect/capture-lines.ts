@@ -32,7 +32,7 @@ const UNITS: readonly (readonly [below: number, factor: number])[] = [
 ];
 
 /** @returns null for what a client sent, and for blank lines. @throws InputError */
-export function readCaptureLine(where: string, line: string): CaptureLine | null {
+function readCaptureLine(where: string, line: string): CaptureLine | null {
   const text = line.trim();
   if (text === '') return null;
   if (text.startsWith('{') || text.startsWith('[')) return { where, text, url: null, us: null };

@@ -69,18 +69,16 @@ export interface SourceContext {
  * Why a source starts over. sequence: an update is missing. checksum: the book differs from the exchange's. restart: the
  * exchange asks for it. renewed: nothing would show a loss.
  */
-export const RESYNC_CAUSES = [
-  'sequence',
-  'checksum',
-  'crossed',
-  'closed',
-  'silent',
-  'malformed',
-  'refused',
-  'renewed',
-  'restart',
-] as const;
-export type ResyncCause = (typeof RESYNC_CAUSES)[number];
+export type ResyncCause =
+  | 'sequence'
+  | 'checksum'
+  | 'crossed'
+  | 'closed'
+  | 'silent'
+  | 'malformed'
+  | 'refused'
+  | 'renewed'
+  | 'restart';
 
 /** What comes later than this share of the interval is left out; at most MAX_SAMPLE_MS. */
 const SAMPLE_SHARE = 0.5;

@@ -12,7 +12,7 @@ export interface PoolSide {
 }
 
 /** The layouts of `fathom import` with these fields beside the sides. */
-export const POOL_LAYOUTS = {
+const POOL_LAYOUTS = {
   clmm: CLMM_POOLS,
   dlmm: DLMM_BINS,
   constantProduct: CP_PAIRS,
