@@ -22,6 +22,9 @@ afterEach(async () => {
   for (const store of stores.splice(0)) await store.close();
 });
 
+/** Of a store that follows a cluster's log. */
+const NODE_MARK = { logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false };
+
 async function opened(directory: string, notices: string[] = []): Promise<Store> {
   const store = await openStore(directory, { onNotice: (text) => notices.push(text) });
   stores.push(store);
@@ -123,13 +126,7 @@ it('A store in no cluster has nothing to leave, and keeps its log', async () => 
 
 it('A store that left its cluster keeps what it commits then', async () => {
   const { store } = await prepared();
-  await store.applied.pass({
-    logId: 'cluster',
-    position: 7,
-    entryId: 'e',
-    timeMs: 0,
-    isOwn: false,
-  });
+  await store.applied.pass(NODE_MARK);
   expect(await store.leaveLog()).toMatchObject({ position: 7 });
   const left = await opened(killed(store.directory));
   await commitRows(left, [snapshot(400)]);
@@ -140,18 +137,17 @@ it('A store that left its cluster keeps what it commits then', async () => {
 
 it('A store leaves its cluster on a full disk too, and then commits once there is room', async () => {
   const { store } = await prepared();
-  const mark = { logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false };
-  await store.applied.pass(mark);
+  await store.applied.pass(NODE_MARK);
   const { database } = store['parts'];
   const checkpoint = vi.spyOn(database, 'checkpoint');
   const full = new DiskFullError(store.directory);
   checkpoint.mockRejectedValueOnce(full);
   await expect(store.leaveLog()).rejects.toThrow('its disk is full');
-  expect(store.mark).toEqual(mark);
+  expect(store.mark).toEqual(NODE_MARK);
   // What can fail comes before the settings are forgotten.
   const write = vi.spyOn(database, 'transaction').mockRejectedValueOnce(full);
   await expect(store.leaveLog()).rejects.toThrow('its disk is full');
-  expect(store.mark).toEqual(mark);
+  expect(store.mark).toEqual(NODE_MARK);
   write.mockRestore();
   const leave = store.applied.leave.bind(store.applied);
   vi.spyOn(store.applied, 'leave').mockImplementation((from) => {
@@ -172,8 +168,7 @@ it('A store leaves its cluster on a full disk too, and then commits once there i
 it('A revocation waits for no commit, also right after its store has left a cluster', async () => {
   const { store } = await prepared();
   const { id } = await store.createKey({ tier: 'premium' });
-  const mark = { logId: 'cluster', position: 7, entryId: 'e', timeMs: 0, isOwn: false };
-  await store.applied.pass(mark);
+  await store.applied.pass(NODE_MARK);
   expect(await store.leaveLog()).toMatchObject({ position: 7 });
   const write = vi.spyOn(store['parts'].database.wal, 'writeIfRoom');
   const apply = store.applied.applyBundle.bind(store.applied);
