@@ -42,6 +42,7 @@ const NESTED_TEXTS: readonly string[] = [
   'address',
   'pair',
   'sqrt_price_x96',
+  'liquidity_net',
 ];
 
 /** The field with a token's address among those of a dataset; null if there is none or several. */

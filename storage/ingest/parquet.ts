@@ -114,7 +114,7 @@ function readingOf({ name, time }: WantedColumn, type: string) {
   const column = quoted(name);
   const isDecimal = type.startsWith('DECIMAL');
   if (time === undefined) {
-    return { name, sql: isDecimal ? doubleOf(name, type) : column, read: plainValue };
+    return { name, sql: isDecimal ? doubleOf(name, type) : exactOf(name, type), read: plainValue };
   }
   if (kindOf(type) === 'time') {
     const [epoch, perSecond] = type === 'TIMESTAMP_NS' ? ['epoch_ns', 1e9] : ['epoch_us', 1e6];
@@ -261,8 +261,13 @@ function jsonOf({ name, time }: WantedColumn, type: string): string {
     if (kindOf(type) === 'time') return `CAST(floor(epoch_us(${column}) / 1e6) AS BIGINT)`;
     return wholeOr(column, type, column);
   }
+  return exactOf(name, type);
+}
+
+/** A column whose nested integers are texts where the dataset has texts. */
+function exactOf(name: string, type: string): string {
   const exact = type.replaceAll(INTEGERS_AS_TEXTS, '$1 VARCHAR$2');
-  return exact === type ? column : `CAST(${column} AS ${exact})`;
+  return exact === type ? quoted(name) : `CAST(${quoted(name)} AS ${exact})`;
 }
 
 /** A line as JSON has it: DuckDB writes NaN and Infinity. */

@@ -52,8 +52,8 @@ async function typed(liquidity: string, number: string, t = 't'): Promise<string
   );
 }
 
-async function stored(file: string) {
-  await scratch.ingest('snapshots', file);
+async function stored(file: string, ...flags: string[]) {
+  await scratch.ingest('snapshots', file, { flags });
   return (await scratch.snapshots()).slice(-3);
 }
 
@@ -61,7 +61,14 @@ it.each(['BIGINT', 'DECIMAL(38, 0)', 'VARCHAR'])('%s: 64-bit numbers', async (ty
   const liquidity = String(LIQUIDITY);
   const expected = await stored(scratch.file('.ndjson', lines(rows(liquidity))));
   expect(expected[0].cells.length).toBeGreaterThan(2);
-  expect(await stored(await typed(liquidity, type))).toEqual(expected);
+  const file = await typed(liquidity, type);
+  expect(await stored(file)).toEqual(expected);
+  for (const flags of [
+    ['--time-unit', 's'],
+    ['--set', 'tier=raw', '--coerce'],
+  ]) {
+    expect(await stored(file, ...flags), flags.join(' ')).toEqual(expected);
+  }
 });
 
 it('times: timestamps, and decimals without a fraction', async () => {
