@@ -18,6 +18,7 @@ import {
   type ReplayParameters,
 } from './replay.js';
 import { type SeriesParameters, seriesReplies } from './series.js';
+import { isAddress, type NamedAddress, Symbols } from './symbols.js';
 
 export type * from './generated/api.js';
 export type { Cell, Group, MarketType, Snapshot, Tier } from './cells.js';
@@ -40,33 +41,46 @@ export {
   type ReplayParameters,
 } from './replay.js';
 export type { SeriesParameters } from './series.js';
+export {
+  type NamedAddress,
+  type NamedToken,
+  namedToken,
+  pickToken,
+  SymbolError,
+  type TokenCandidate,
+} from './symbols.js';
 
-/** One method per operation, and depth history as iterators. All throw FathomError. */
+/**
+ * One method per operation, and depth history as iterators. Where they take a token's address, they also take
+ * CHAIN:ADDRESS, its symbol, or CHAIN:SYMBOL. All throw FathomError; SymbolError if no single token has the symbol.
+ */
 export interface FathomClient extends Methods {
+  /** The token that a text names. A symbol costs a request the first time; the client remembers up to 1,000. */
+  findToken(token: string, options?: RequestOptions): Promise<NamedAddress>;
   /**
    * Pages of a window, in order, fetched in parallel. To continue after an interruption, pass the last
    * page's `next_from` as `from` and its `window.to` as `to`.
    */
   replay(
-    address: string,
+    token: string,
     parameters?: ReplayParameters,
     options?: ReplayOptions,
   ): AsyncGenerator<ReplayPage>;
   /** The same as Arrow tables, one row per cell. */
   replayArrow(
-    address: string,
+    token: string,
     parameters?: ReplayParameters,
     options?: ReplayOptions,
   ): AsyncGenerator<ArrowPage>;
   /** The snapshots of the pages. */
   snapshots(
-    address: string,
+    token: string,
     parameters?: ReplayParameters,
     options?: ReplayOptions,
   ): AsyncGenerator<Snapshot>;
   /** The cells of the pages. */
   cells(
-    address: string,
+    token: string,
     parameters?: ReplayParameters,
     options?: ReplayOptions,
   ): AsyncGenerator<Cell>;
@@ -75,7 +89,7 @@ export interface FathomClient extends Methods {
    * last reply's `next_from` as `from`, its `window.to` as `to`, and its `step`.
    */
   depthSeries(
-    address: string,
+    token: string,
     parameters?: SeriesParameters,
     options?: RequestOptions,
   ): AsyncGenerator<Result<'getDepthSeries'>>;
@@ -84,7 +98,7 @@ export interface FathomClient extends Methods {
    * caller reads. Reconnects by itself; to continue later, pass the last message's `cursor`.
    */
   follow(
-    address: string,
+    token: string,
     parameters?: FollowParameters,
     options?: FollowOptions,
   ): AsyncGenerator<LiveMessage>;
@@ -93,18 +107,40 @@ export interface FathomClient extends Methods {
 /** @throws TypeError if an option is wrong */
 export function fathomClient(options: ClientOptions): FathomClient {
   const http = new Http(options);
-  const replay: FathomClient['replay'] = (address, parameters = {}, given = {}) =>
-    jsonPages(http, address, parameters, given);
+  const symbols = new Symbols(http);
+  const addressOf = async (token: string, options: RequestOptions, chain?: unknown) =>
+    (await symbols.find(token, options, chain)).address;
+  type Begin<T, P> = (
+    http: Http,
+    address: string,
+    given: P,
+    more: RequestOptions,
+  ) => AsyncGenerator<T>;
+  async function* afterLookup<T, P>(
+    begin: Begin<T, P>,
+    token: string,
+    given: P,
+    more: RequestOptions,
+  ): AsyncGenerator<T> {
+    yield* begin(http, await addressOf(token, more), given, more);
+  }
+  /** Iterates over what `begin` returns for the token's address. */
+  const of = <T, P>(token: string, given: P, more: RequestOptions, begin: Begin<T, P>) =>
+    token === '' || isAddress(token)
+      ? begin(http, token, given, more)
+      : afterLookup(begin, token, given, more);
+  const replay: FathomClient['replay'] = (token, parameters = {}, given = {}) =>
+    of(token, parameters, given, jsonPages);
   const snapshots: FathomClient['snapshots'] = (...request) => snapshotsOf(replay(...request));
   return {
-    ...methodsOf(http),
+    ...methodsOf(http, addressOf),
+    findToken: (token, given = {}) => symbols.find(token, given),
     replay,
-    replayArrow: (address, parameters = {}, given = {}) =>
-      arrowPages(http, address, parameters, given),
+    replayArrow: (token, parameters = {}, given = {}) => of(token, parameters, given, arrowPages),
     snapshots,
     cells: (...request) => cellsOf(snapshots(...request)),
-    depthSeries: (address, parameters = {}, given = {}) =>
-      seriesReplies(http, address, parameters, given),
-    follow: (address, parameters = {}, given = {}) => follow(http, address, parameters, given),
+    depthSeries: (token, parameters = {}, given = {}) =>
+      of(token, parameters, given, seriesReplies),
+    follow: (token, parameters = {}, given = {}) => of(token, parameters, given, follow),
   };
 }

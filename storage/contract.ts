@@ -338,6 +338,29 @@ export interface TokenSymbol extends TokenName {
   symbol: string;
 }
 
+export interface TokenSearch {
+  /** Case does not matter, except in base58 addresses; '' finds all. */
+  query: string;
+  /** null: all. */
+  chain: Chain | null;
+  /** Epoch seconds: later snapshots do not count. */
+  nowS: number;
+  /** At most 1,000. */
+  limit: number;
+}
+
+export interface FoundToken extends TokenName {
+  symbol: string | null;
+  name: string | null;
+  /** Whether it has a score (docs/definitions.md#status). */
+  isScored: boolean;
+  /** Of its newest snapshot, otherwise of its row. */
+  priceUsd: number | null;
+  /** Times of its first and newest snapshot, epoch seconds; null without one. */
+  firstT: number | null;
+  lastT: number | null;
+}
+
 /** A token at a time, epoch seconds. */
 export interface TokenMoment extends TokenName {
   t: number;

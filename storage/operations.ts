@@ -5,6 +5,7 @@
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import type {
+  FoundToken,
   IssuedKey,
   KeyDayUsage,
   KeyPlans,
@@ -17,6 +18,7 @@ import type {
   TierKey,
   TokenMoment,
   TokenName,
+  TokenSearch,
   TokenSymbol,
 } from './contract.js';
 import type { Settings, SettingsChange } from './log/settings.js';
@@ -48,6 +50,8 @@ const OPERATIONS = {
   snapshotTimes: ofStore<(key: TierKey) => Promise<Uint32Array>>(),
   /** Tokens with snapshots of a tier before the tier's time. */
   tokensBefore: ofStore<(times: Readonly<Record<Tier, number>>) => Promise<TokenName[]>>(),
+  /** Tokens whose symbol, name or address begins with a text, as GET /tokens finds and sorts them. */
+  searchTokens: ofStore<(search: TokenSearch) => Promise<FoundToken[]>>(),
   /** Tokens with one of some symbols, given in lower case; the case of the tokens' symbols does not matter. */
   tokensOfSymbols: ofStore<(symbols: readonly string[]) => Promise<TokenSymbol[]>>(),
   /** Bytes of the database, its WAL and the log. */

@@ -17,6 +17,7 @@ import type {
   IssuedKey,
   KeyDayUsage,
   KeyRecord,
+  FoundToken,
   KeyRequest,
   KeyTerms,
   KeyPlans,
@@ -28,6 +29,7 @@ import type {
   TierKey,
   TokenMoment,
   TokenName,
+  TokenSearch,
   TokenSymbol,
 } from './contract.js';
 import type {
@@ -76,6 +78,7 @@ import {
 import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
+import { searchTokens, tokensOfSymbols } from './token-search.js';
 import { DiskFullError, InputError, isDiskFull } from './errors.js';
 
 /** Size of what probe() writes: one block of a disk. */
@@ -257,14 +260,12 @@ export class Store implements StoreOperations {
     });
   }
 
-  async tokensOfSymbols(symbols: readonly string[]): Promise<TokenSymbol[]> {
-    const rows = await this.parts.database.rows(
-      `SELECT chain, address, symbol FROM tokens
-        WHERE lower(symbol) IN (SELECT unnest(from_json(?::JSON, '["VARCHAR"]')))
-        ORDER BY chain, address`,
-      [JSON.stringify(symbols)],
-    );
-    return rows.map(([chain, address, symbol]) => ({ chain, address, symbol }) as TokenSymbol);
+  searchTokens(search: TokenSearch): Promise<FoundToken[]> {
+    return searchTokens({ ...this.parts, depth: this.depth }, search);
+  }
+
+  tokensOfSymbols(symbols: readonly string[]): Promise<TokenSymbol[]> {
+    return tokensOfSymbols(this.parts.database, symbols);
   }
 
   /**

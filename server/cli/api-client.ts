@@ -3,18 +3,11 @@ import { FathomError } from '../../client/index.js';
 import { MARKET_TYPES } from '../../compute/market.js';
 import { REPLAY_GROUPS } from '../../compute/replay/query.js';
 import { UsageError } from '../../storage/errors.js';
-import {
-  baseUrl,
-  checkedAddress,
-  flagOf,
-  ReplayError,
-  type DownloadRequest,
-  type RequestedParameters,
-} from '../download/request.js';
+import { baseUrl, flagOf, ReplayError } from '../download/request.js';
 import type { Flags } from './flags.js';
 import { atSignal } from './signals.js';
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
+export const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 /** Flags that choose what each snapshot shows. The server checks them. */
 export const VIEW_FLAGS = {
@@ -69,15 +62,6 @@ export function parametersOf(
     if (typeof value === 'string') parameters[name.replaceAll('-', '_')] = value;
   }
   return parameters;
-}
-
-/** @throws UsageError */
-export function requestOf(
-  address: string,
-  url: string | undefined,
-  parameters: RequestedParameters,
-): DownloadRequest {
-  return { url: url ?? DEFAULT_URL, address: checkedAddress(address), parameters };
 }
 
 /** @throws UsageError */

@@ -2,10 +2,8 @@
  * Flags and words of a command line. A command declares each once; parsing, help, completion and the
  * tables of docs/cli.md follow from the declaration.
  */
-import type { TokenName } from '../../storage/contract.js';
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { canonicalAddress, chainOfAddress, CHAINS } from '../../compute/market.js';
 import { closeMatch } from '../../compute/nearest.js';
 import { InstantError, parseInstant, TIME_FORMS, UNITS_S } from '../../compute/time.js';
 import { UsageError } from '../../storage/errors.js';
@@ -17,6 +15,8 @@ export interface Word {
   readonly values?: readonly string[];
   /** Whether its value is the name of a file, or of a directory: completion offers them. */
   readonly names?: 'file' | 'directory';
+  /** Reads one value; `from` names the flag or word. @throws UsageError */
+  readonly read?: (text: string, from: string) => unknown;
   /** It may be given several times; among words, only the last one may. */
   readonly repeated?: true;
   /** Whether a repeated word may be missing. */
@@ -36,8 +36,6 @@ export interface Flag extends Word {
   readonly needed?: true;
   /** Whether a configuration can allow other values: the command checks them, and that a needed one is given. */
   readonly isOpen?: true;
-  /** Reads one value; `from` names the flag. @throws UsageError */
-  readonly read?: (text: string, from: string) => unknown;
 }
 export type Flags = Readonly<Record<string, Flag>>;
 
@@ -266,20 +264,6 @@ function secondsOf(text: string): number {
   const match = /^(\d{1,9})([smhdw]?)$/.exec(text);
   if (match === null) return NaN;
   return Number(match[1]) * UNITS_S[(match[2] || 's') as keyof typeof UNITS_S];
-}
-
-/** A token on the command line: CHAIN:ADDRESS. @throws UsageError */
-export function token(text: string, from: string): TokenName {
-  const colon = text.indexOf(':');
-  const chain = CHAINS.find((known) => known === text.slice(0, colon));
-  const address = text.slice(colon + 1);
-  if (colon < 0 || chain === undefined) {
-    throw new UsageError(`${from}: expected CHAIN:ADDRESS with CHAIN one of ${CHAINS.join(', ')}`);
-  }
-  if (chainOfAddress(address) !== chain) {
-    throw new UsageError(`${from}: expected an address of ${chain}, found '${address}'`);
-  }
-  return { chain, address: canonicalAddress(address) };
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from '../../compute/market.js';
 import { captureOf } from '../../collect/capture.js';
 import { EXCHANGE_NAMES } from '../../collect/exchanges.js';
+import type { TokenName } from '../../storage/contract.js';
 import { UsageError } from '../../storage/errors.js';
 import {
   type ImportFormat,
@@ -22,7 +23,8 @@ import {
   type ImportOptions,
   kindOfFormat,
 } from '../../storage/import/formats.js';
-import { duration, type Flag, type FlagValues, instant, token, wholeNumber } from './flags.js';
+import { duration, type Flag, type FlagValues, instant, wholeNumber } from './flags.js';
+import { token, TOKEN_FORMS } from './named-token.js';
 
 const DEFAULT_EVERY_S = 60;
 const MAX_EVERY = '24h';
@@ -37,9 +39,8 @@ type DescribingFlag = Flag & { readonly of: readonly ImportKind[] };
 export const DESCRIBING = {
   token: {
     of: ['book', 'pools', 'holders', 'orders'],
-    placeholder: 'CHAIN:ADDRESS',
-    meaning:
-      "books, pools, holders: the data's token; required. Orders: the token whose orders are imported; by default all",
+    placeholder: 'TOKEN',
+    meaning: `books, pools, holders: the data's token, required: ${TOKEN_FORMS}. Orders: the token whose orders are imported; by default all`,
     read: token,
   },
   exchange: {
@@ -124,7 +125,7 @@ export const DESCRIBING = {
   },
 } as const satisfies Record<string, DescribingFlag>;
 
-type Given = FlagValues<typeof DESCRIBING>;
+type Given = Omit<FlagValues<typeof DESCRIBING>, 'token'> & { token: TokenName | undefined };
 
 /**
  * @param filePrices USD prices of `--quote-usd-file`
@@ -187,11 +188,11 @@ function bookQuoteUsd(format: ImportFormat, [text, ...more]: readonly string[]):
 function checkToken(format: ImportFormat, kind: ImportKind, given: Given['token']): void {
   const needed = kind === 'book' || kind === 'pools' || kind === 'holders';
   if (needed && given === undefined) {
-    throw new UsageError(`--token: ${format} needs it (CHAIN:ADDRESS)`);
+    throw new UsageError(`--token: ${format} needs it (TOKEN)`);
   }
   const ofMints = kind === 'holders' || kind === 'orders';
   if (ofMints && given !== undefined && given.chain !== 'mainchain') {
-    throw new UsageError(`--token: expected mainchain:ADDRESS for ${format}`);
+    throw new UsageError(`--token: expected a token of mainchain for ${format}`);
   }
 }
 

@@ -1,5 +1,4 @@
 /** A replay client's request: server, token and parameters; and its errors. */
-import { chainOfAddress } from '../../compute/market.js';
 import { UsageError } from '../../storage/errors.js';
 
 /** Query parameters by name; the server checks them. */
@@ -37,14 +36,6 @@ export function baseUrl(text: string, from: string): string {
     throw new UsageError(`${from}: expected a URL without credentials, query and fragment`);
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
-}
-
-/** @throws UsageError if the text is not an address of any chain */
-export function checkedAddress(address: string): string {
-  if (chainOfAddress(address) !== null) return address;
-  throw new UsageError(
-    `ADDRESS: expected a base58 mint of 32-44 characters or 0x and 40 hex digits, not ${address}`,
-  );
 }
 
 /** How two requests differ: `from (was 1, is 2)`; null if they are the same. */

@@ -184,7 +184,7 @@ describe('fathom delete', () => {
   });
 
   it.each([
-    [[], 2, /^fathom: --token: expected CHAIN:ADDRESS$/m],
+    [[], 2, /^fathom: --token: expected TOKEN$/m],
     [['--token', `evmchain:${MINT}`], 2, /--token: expected an address of evmchain/],
     [['--token', TOKEN], 2, /--yes: needed without a terminal/],
     [['--token', TOKEN, '--from', String(T), '--to', String(T), '--yes'], 2, /--from: expected/],

@@ -141,7 +141,7 @@ describe('fathom', () => {
       '--time-unit: expected one of auto, s, ms, us, ns, iso, not sec',
       ' ingest',
     ],
-    [['delete'], '--token: expected CHAIN:ADDRESS', ' delete'],
+    [['delete'], '--token: expected TOKEN', ' delete'],
     [['prune'], '--before: expected TIME', ' prune'],
     [
       ['prune', '--before', 'never'],
@@ -191,8 +191,8 @@ describe('fathom', () => {
       '--month: expected a month such as 2026-11, not 2026-13',
       ' usage',
     ],
-    [['follow'], 'ADDRESS: expected one', ' follow'],
-    [['replay'], 'ADDRESS: expected one', ' replay'],
+    [['follow'], 'TOKEN: expected one', ' follow'],
+    [['replay'], 'TOKEN: expected one', ' replay'],
     [['replay', '11111111111111111111111111111111'], '--out: expected FILE', ' replay'],
     [
       ['replay', '11111111111111111111111111111111', '--out', 'x', '--format', 'xml'],
@@ -253,7 +253,7 @@ describe('fathom', () => {
     [['demo', '--out'], 'unknown flag --out', ' demo'],
     [
       ['import', 'tardis-book-snapshot', 'x'],
-      '--token: tardis-book-snapshot needs it (CHAIN:ADDRESS)',
+      '--token: tardis-book-snapshot needs it (TOKEN)',
       ' import',
     ],
     [['cluster', 'set'], 'NAME=VALUE: expected at least one', ' cluster set'],
@@ -271,13 +271,13 @@ describe('fathom', () => {
     [['retention'], '--allow: expected TIME', ' retention'],
     [['retention', 'resume', 'x'], 'unexpected resume: expected only flags', ' retention'],
     [
-      ['delete', '--token', 'solana:x'],
-      '--token: expected CHAIN:ADDRESS with CHAIN one of mainchain, evmchain',
+      ['delete', '--token', 'mainchain:'],
+      '--token: expected an address, CHAIN:ADDRESS, a symbol or CHAIN:SYMBOL',
       ' delete',
     ],
     [
-      ['delete', '--token', 'mainchain:x'],
-      "--token: expected an address of mainchain, found 'x'",
+      ['delete', '--token', `mainchain:0x${'1'.repeat(40)}`],
+      `--token: expected an address of mainchain, found '0x${'1'.repeat(40)}'`,
       ' delete',
     ],
     [

@@ -41,7 +41,8 @@ it('is preceded by a flag', () => {
     [WETH.toLowerCase(), 1],
     [SOL, 7],
   ]);
-  const { quoteUsdByAddress } = importOptions('clmm-pools', flags, prices);
+  const token = { chain: 'mainchain', address: SOL } as const;
+  const { quoteUsdByAddress } = importOptions('clmm-pools', { ...flags, token }, prices);
   expect([...quoteUsdByAddress]).toEqual([
     [WETH.toLowerCase(), 2],
     [SOL, 7],

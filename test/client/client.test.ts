@@ -101,12 +101,13 @@ describe('methods', () => {
 
   it('fail with the server’s message', async () => {
     const client = clientOf(service.server.url);
-    await expect(client.getScore({ address: 'nonsense' })).rejects.toMatchObject({
+    const beyond = client.getReplayPlan({ address: MINT, min_pct: -101 });
+    await expect(beyond).rejects.toMatchObject({
       name: 'FathomError',
       status: 400,
-      code: 'invalid_address',
-      parameter: 'address',
-      message: expect.stringContaining('answered 400: address: expected a base58 mint') as string,
+      code: 'invalid_parameter',
+      parameter: 'min_pct',
+      message: expect.stringContaining('answered 400: min_pct: expected') as string,
     });
     await expect(client.getDcaOrders({ token_address: EVM_ADDRESS })).rejects.toMatchObject({
       code: 'chain_not_supported',

@@ -58,7 +58,10 @@ export function optionsOf(format: ImportFormat, flags: RawImportFlags): ImportOp
   const words = Object.entries(flags).flatMap(([name, value = []]) =>
     [value].flat().map((text) => `--${name}=${text}`),
   );
-  return importOptions(format, readWords(words, { flags: DESCRIBING, words: {} }).flags);
+  const read = readWords(words, { flags: DESCRIBING, words: {} }).flags;
+  // Symbols are found in a store.
+  const token = read.token !== undefined && 'address' in read.token ? read.token : undefined;
+  return importOptions(format, { ...read, token });
 }
 
 /** Imports files as the command does; `nothing` is its message if no row comes of them. */

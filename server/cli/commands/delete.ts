@@ -1,4 +1,4 @@
-/** `fathom delete --token CHAIN:ADDRESS` */
+/** `fathom delete --token TOKEN` */
 import { MAX_T_S } from '../../../compute/ingest/fields.js';
 import { TIERS } from '../../../compute/market.js';
 import { deleteSnapshots } from '../../../storage/delete.js';
@@ -11,9 +11,9 @@ import {
   type FlagValues,
   instant,
   JSON_OUTPUT,
-  token,
   STORE_FLAGS,
 } from '../flags.js';
+import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
 import { counted, printJson, printNote } from '../output.js';
 import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
@@ -21,8 +21,8 @@ import { storeOf } from '../runtime.js';
 const FLAGS = {
   ...STORE_FLAGS,
   token: {
-    placeholder: 'CHAIN:ADDRESS',
-    meaning: 'the token',
+    placeholder: 'TOKEN',
+    meaning: `the token: ${TOKEN_FORMS}`,
     needed: true,
     read: token,
   },
@@ -70,17 +70,18 @@ export const command = defineCommand({
 });
 
 async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
-  const { chain, address } = flags.token;
   const fromS = Math.ceil(flags.from ?? 0);
   const toS = Math.ceil(flags.to ?? MAX_T_S + 1);
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
   const { holders, 'dry-run': isDryRun } = flags;
   const tier = flags.tier ?? null;
   const markets = flags.market.length === 0 ? null : flags.market;
-  const name = `${chain}:${address}`;
   if (holders && (tier !== null || markets !== null)) {
     throw new UsageError('--holders: expected without --tier and --market, which are of depth');
   }
+  const store = await storeOf(flags);
+  const { chain, address } = await storedToken(store.useStore, flags.token);
+  const name = `${chain}:${address}`;
   const span = { chain, address, fromS, toS };
   const what = holders
     ? ({ kind: 'delete-holders', ...span } as const)
@@ -89,7 +90,7 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
     holders ? counted(found.snapshots, 'holder snapshot') : removedText(found);
   const removed = await removeConfirmed(
     flags,
-    await storeOf(flags),
+    store,
     (from) => deleteSnapshots(from, what),
     (found) => `Delete ${text(found)} of ${name}?`,
   );

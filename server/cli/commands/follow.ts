@@ -1,18 +1,19 @@
-/** `fathom follow ADDRESS`: prints depth as it changes, from a running server. */
+/** `fathom follow TOKEN`: prints depth as it changes, from a running server. */
 import { once } from 'node:events';
-import { fathomClient } from '../../../client/index.js';
+import { fathomClient, type NamedToken } from '../../../client/index.js';
 import {
+  DEFAULT_URL,
   interruptible,
   keyOf,
   namedFailure,
   ONCHAIN_FLAG,
   parametersOf,
-  requestOf,
   URL_FLAG,
   VIEW_FLAGS,
 } from '../api-client.js';
 import { defineCommand } from '../command.js';
 import type { Flags, FlagValues } from '../flags.js';
+import { servedAddress, token } from '../named-token.js';
 import { printNote } from '../output.js';
 
 /** Flags that are sent to the server. */
@@ -39,21 +40,20 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     "Prints a token's depth as it changes, one JSON message per line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor continues where an earlier run ended.",
-  words: { address: {} },
+  words: { token: { read: token } },
   flags: FLAGS,
   environment: { FATHOM_KEY: 'the API key; no flag takes it' },
   examples: [
     'fathom follow So11111111111111111111111111111111111111112 --from -1h',
-    'fathom follow So11111111111111111111111111111111111111112 --group venue --min-pct -2 --max-pct 2 --heartbeats',
+    'fathom follow mainchain:SOL --group venue --min-pct -2 --max-pct 2 --heartbeats',
   ],
-  run: (flags, { address }) => follow(address, flags),
+  run: (flags, words) => follow(words.token, flags),
 });
 
-async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
+async function follow(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promise<void> {
   const parameters = parametersOf(flags, Object.keys(PASSED_ON));
-  const request = requestOf(address, flags.url, parameters);
   const client = fathomClient({
-    url: request.url,
+    url: flags.url ?? DEFAULT_URL,
     key: keyOf(),
     onWait: ({ message }) => printNote(message),
   });
@@ -63,8 +63,9 @@ async function follow(address: string, flags: FlagValues<typeof FLAGS>): Promise
     const signal = AbortSignal.any([interrupt, readerGone.signal]);
     const { heartbeats } = flags;
     try {
+      const address = await servedAddress(client, named, 'TOKEN', signal);
       // The server checks them.
-      for await (const message of client.follow(address, request.parameters, {
+      for await (const message of client.follow(address, parameters, {
         heartbeats,
         signal,
       })) {

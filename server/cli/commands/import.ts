@@ -4,6 +4,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Warning } from '../../../compute/ingest/warnings.js';
+import type { TokenName } from '../../../storage/contract.js';
 import { InputError, LossError, UsageError } from '../../../storage/errors.js';
 import {
   IMPORT_FORMATS,
@@ -32,8 +33,9 @@ import {
   warningJson,
   warningText,
 } from '../file-report.js';
+import { storedToken } from '../named-token.js';
 import { readQuoteFile } from '../quote-file.js';
-import { rehearsed, storeThrough, withPool } from '../runtime.js';
+import { rehearsed, storeOf, storeThrough, withPool } from '../runtime.js';
 
 /** The most entries that the report shows of a list. */
 const SHOWN = 5;
@@ -73,20 +75,21 @@ export const command = defineCommand({
 async function importFiles(
   format: ImportFormat,
   files: readonly string[],
-  given: FlagValues<typeof FLAGS>,
+  flags: FlagValues<typeof FLAGS>,
 ): Promise<void> {
-  const { data, out, replace, json, 'dry-run': dryRun } = given;
+  const { data, out, replace, json, 'dry-run': dryRun } = flags;
   const ofStores = ['replace', 'dry-run'] as const;
-  const misplaced = out === undefined ? undefined : ofStores.find((name) => given[name]);
+  const misplaced = out === undefined ? undefined : ofStores.find((name) => flags[name]);
   if (misplaced !== undefined) {
     throw new UsageError(`--${misplaced}: needs --data instead of --out`);
   }
   if (out !== undefined && data !== undefined) {
     throw new UsageError('--data and --out: expected one of them');
   }
+  const given = { ...flags, token: await tokenOf(flags) };
   // Refuses wrong flags before the file of prices is read.
   importOptions(format, given);
-  const prices = given['quote-usd-file'];
+  const prices = flags['quote-usd-file'];
   const options = importOptions(
     format,
     given,
@@ -107,6 +110,16 @@ async function importFiles(
   printNote(report.text);
   for (const warning of report.warnings) printNote(warningText(warning, exampleOf(warning)));
   if (json) printJson({ format, ...jsonReport(report.read), ...report.json });
+}
+
+/** The token of the data; undefined: none is given. @throws UsageError for a symbol without a store to find it in */
+async function tokenOf(flags: FlagValues<typeof FLAGS>): Promise<TokenName | undefined> {
+  const { token, out } = flags;
+  if (token === undefined || 'address' in token) return token;
+  if (out !== undefined) {
+    throw new UsageError('--token: expected CHAIN:ADDRESS with --out, which uses no store');
+  }
+  return storedToken((await storeOf(flags)).useStore, token);
 }
 
 /** Adds the flag that accepts a loss; returns any other error unchanged. */

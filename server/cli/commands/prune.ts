@@ -10,8 +10,8 @@ import {
   instant,
   JSON_OUTPUT,
   STORE_FLAGS,
-  token,
 } from '../flags.js';
+import { storedToken, token as tokenOf, TOKEN_FORMS } from '../named-token.js';
 import { mebibytes, printJson, ProgressLine, printNote } from '../output.js';
 import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
@@ -31,10 +31,10 @@ const FLAGS = {
     values: TIERS,
   },
   token: {
-    placeholder: 'CHAIN:ADDRESS',
-    meaning: 'deletes only snapshots of this token',
+    placeholder: 'TOKEN',
+    meaning: `deletes only snapshots of this token: ${TOKEN_FORMS}`,
     default: 'all tokens',
-    read: token,
+    read: tokenOf,
   },
   yes: YES,
   'dry-run': DRY_RUN,
@@ -56,7 +56,8 @@ export const command = defineCommand({
 async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const store = await storeOf(flags);
   const beforeS = Math.min(Math.ceil(flags.before), MAX_T_S + 1);
-  const narrowed = { tier: flags.tier ?? null, token: flags.token ?? null };
+  const token = flags.token === undefined ? null : await storedToken(store.useStore, flags.token);
+  const narrowed = { tier: flags.tier ?? null, token };
   const progress = new ProgressLine();
   const onProgress = (share: number): void => progress.bar(share, 'tokens');
   const removed = await removeConfirmed(
@@ -77,7 +78,7 @@ async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   printJson({
     before: beforeS,
     tier: narrowed.tier,
-    token: flags.token === undefined ? null : `${flags.token.chain}:${flags.token.address}`,
+    token: token === null ? null : `${token.chain}:${token.address}`,
     deleted: { snapshots: removed.snapshots, cells: removed.cells },
     ...(file === null ? { dry_run: true } : { store_bytes: file }),
   });

@@ -1,10 +1,11 @@
-/** `fathom replay ADDRESS`: downloads depth history from a running server. */
+/** `fathom replay TOKEN`: downloads depth history from a running server. */
 import {
   type Coverage,
   DEFAULT_AHEAD,
   type FathomClient,
   fathomClient,
   MAX_AHEAD,
+  type NamedToken,
   type Wait,
 } from '../../../client/index.js';
 import { isoOf } from '../../../compute/time.js';
@@ -20,17 +21,18 @@ import {
 } from '../../download/request.js';
 import { STEP_NAMES } from '../../replay/parameters.js';
 import {
+  DEFAULT_URL,
   interruptible,
   keyOf,
   namedFailure,
   ONCHAIN_FLAG,
   parametersOf,
-  requestOf,
   URL_FLAG,
   VIEW_FLAGS,
 } from '../api-client.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
+import { servedAddress, token } from '../named-token.js';
 import { count, counted, printJson, ProgressLine, printNote } from '../output.js';
 
 const { group, ...VIEW } = VIEW_FLAGS;
@@ -77,24 +79,36 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Downloads a window of depth history from a running server, page by page, into one file, which appears when it is complete. If it ends early, the same command resumes it.',
-  words: { address: {} },
+  words: { token: { read: token } },
   flags: FLAGS,
   environment: { FATHOM_KEY: 'the API key; no flag takes it' },
   examples: [
     'fathom replay So11111111111111111111111111111111111111112 --out sol.parquet',
     'fathom replay So11111111111111111111111111111111111111112 --out week.ndjson --from 2026-11-13T00:00:00Z --to 2026-11-20T00:00:00Z --types cex_spot,cex_perp --min-pct -10 --max-pct 10',
-    'fathom replay So11111111111111111111111111111111111111112 --out total.csv --group all --url http://127.0.0.1:8081 --force --json',
+    'fathom replay mainchain:SOL --out total.csv --group all --url http://127.0.0.1:8081 --force --json',
   ],
-  run: (flags, { address }) => replay(address, flags),
+  run: (flags, words) => replay(words.token, flags),
 });
 
 /** Texts of the progress line while the client waits for the server. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
 
-async function replay(address: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
-  const options = replayOptions(address, flags);
+async function replay(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promise<void> {
+  const given = replayOptions(flags);
   const startedMs = performance.now();
-  const result = await interruptible((signal) => run(options, signal));
+  const { options, result } = await interruptible(async (signal) => {
+    const client = fathomClient({
+      url: given.url,
+      key: given.key,
+      onWait: ({ message }) => printNote(message),
+    });
+    const address = await servedAddress(client, named, 'TOKEN', signal).catch((error: unknown) => {
+      throw signal.aborted ? signal.reason : namedFailure(error);
+    });
+    const { url, parameters } = given;
+    const options = { ...given, request: { url, address, parameters } };
+    return { options, result: await run(options, signal) };
+  });
   const seconds = (performance.now() - startedMs) / 1000;
   printNote(resultText(options, result, seconds));
   if (options.json) printJson(jsonResult(options, result, seconds));
@@ -244,8 +258,11 @@ const FORMAT_OF_EXTENSION: Readonly<Partial<Record<string, ReplayFormat>>> = {
   parquet: 'parquet',
 };
 
-interface ReplayOptions {
+interface ReplayOptions extends Given {
   request: DownloadRequest;
+}
+
+interface Given extends Omit<DownloadRequest, 'address'> {
   format: ReplayFormat;
   out: string;
   key: string;
@@ -255,12 +272,11 @@ interface ReplayOptions {
   json: boolean;
 }
 
-function replayOptions(address: string, flags: FlagValues<typeof FLAGS>): ReplayOptions {
+function replayOptions(flags: FlagValues<typeof FLAGS>): Given {
   const parameters = parametersOf(flags, Object.keys(PASSED_ON));
-  const request = requestOf(address, flags.url, parameters);
-  const { out, ahead = DEFAULT_AHEAD, force, restart, json } = flags;
+  const { url = DEFAULT_URL, out, ahead = DEFAULT_AHEAD, force, restart, json } = flags;
   const format = formatOf(flags.format, out);
-  return { request, format, out, key: keyOf(), ahead, force, restart, json };
+  return { url, parameters, format, out, key: keyOf(), ahead, force, restart, json };
 }
 
 function outOf(text: string, from: string): string {
