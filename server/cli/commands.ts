@@ -32,6 +32,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   check: 'reads a whole store and lists what is damaged',
   prune: 'deletes depth history before a time',
   retention: 'resumes retention that waits for approval',
+  tokens: 'lists tokens by symbol, name or address',
   follow: "prints a token's depth as it changes, from a running server",
   replay: 'downloads depth history from a server into a file',
   'keys create': 'creates an API key',

@@ -19,7 +19,7 @@ export interface Word {
   readonly read?: (text: string, from: string) => unknown;
   /** It may be given several times; among words, only the last one may. */
   readonly repeated?: true;
-  /** Whether a repeated word may be missing. */
+  /** Whether a word may be missing. */
   readonly optional?: true;
 }
 export type Words = Readonly<Record<string, Word>>;
@@ -59,7 +59,11 @@ type FlagValue<F extends Flag> = F extends { placeholder: string }
 export type FlagValues<F extends Flags> = { [N in keyof F]: FlagValue<F[N]> };
 
 export type WordValues<W extends Words> = {
-  [N in keyof W]: W[N] extends { repeated: true } ? ValueOf<W[N]>[] : ValueOf<W[N]>;
+  [N in keyof W]: W[N] extends { repeated: true }
+    ? ValueOf<W[N]>[]
+    : W[N] extends { optional: true }
+      ? ValueOf<W[N]> | undefined
+      : ValueOf<W[N]>;
 };
 
 /** `--data` of a command that reads or changes a data directory. */

@@ -58,7 +58,8 @@ function usageLine(name: string, { words, flags }: Command): string {
 }
 
 function wordShape([name, word]: [string, Word]): string {
-  return name.toUpperCase() + (word.repeated === true ? '...' : '');
+  const shape = name.toUpperCase() + (word.repeated === true ? '...' : '');
+  return word.optional === true ? `[${shape}]` : shape;
 }
 
 function wordEntry([name, { values }]: [string, Word]): (readonly [string, string])[] {

@@ -20,13 +20,16 @@ export function printLine(text: string): void {
 
 /** Rows on stdout whose columns, except the last, are as wide as their widest text. */
 export function printTable(rows: readonly (readonly string[])[]): void {
+  for (const line of tableLines(rows)) printLine(line);
+}
+
+/** The lines of printTable(). */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const columns = rows[0]?.length ?? 0;
   const widths = Array.from({ length: columns - 1 }, (_, i) =>
     Math.max(...rows.map((row) => row[i].length)),
   );
-  for (const row of rows) {
-    printLine(row.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  '));
-  }
+  return rows.map((row) => row.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  '));
 }
 
 /** A message on stderr. */
