@@ -4,6 +4,7 @@ import { messageOf } from '../storage/errors.js';
 import { JsonFields } from '../storage/import/fields.js';
 import { boundedText } from './bounded-text.js';
 import { parseMessage } from './capture-lines.js';
+import { retryAfterMs } from './retry-after.js';
 import { withTimeout } from './timeout.js';
 
 /** Between two requests to a host. */
@@ -69,6 +70,5 @@ const causeOf = (error: unknown): unknown =>
   error instanceof TypeError && error.cause !== undefined ? error.cause : error;
 
 function banMs(headers: Headers): number {
-  const seconds = Number(headers.get('retry-after'));
-  return seconds > 0 ? Math.min(seconds * 1000, MAX_BAN_MS) : BAN_MS;
+  return Math.min(retryAfterMs(headers) || BAN_MS, MAX_BAN_MS);
 }

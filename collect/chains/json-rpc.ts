@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unescape } from 'node:querystring';
 import { isFields } from '../../compute/ingest/fields.js';
 import { boundedText } from '../bounded-text.js';
+import { retryAfterMs } from '../retry-after.js';
 import { withTimeout } from '../timeout.js';
 
 /** A request and its reply, from the first byte to the last. */
@@ -11,11 +12,19 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_RPC_REPLY_BYTES = 32 * 1024 * 1024;
 /** Calls in one request; a node that refuses so many is asked for half, and so on. */
 export const MAX_BATCH_CALLS = 100;
+/**
+ * Full requests that a node answers before it is asked for twice as many calls. Each refusal doubles them, up to the
+ * maximum: a node that always refuses gets ever fewer requests that it will refuse.
+ */
+const FIRST_GROW_REQUESTS = 8;
+const MAX_GROW_REQUESTS = 1_024;
 /** Tries of a request that the node cannot answer now. */
 const MAX_RPC_TRIES = 4;
-/** Waits double from try to try, up to the maximum; a longer Retry-After counts as the maximum. */
+/** Waits double from try to try, up to the maximum. */
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 4_000;
+/** A node that asks for a longer wait than the maximum (Retry-After) is left alone for so long, up to this. */
+const MAX_PAUSE_MS = 600_000;
 /** Characters of a node's message that ours repeats. */
 const MAX_MESSAGE_CHARS = 200;
 
@@ -26,9 +35,9 @@ export interface RpcCall {
 
 /**
  * busy: the node cannot answer now (429, 5xx, no connection, too late, not JSON-RPC). behind: it does not have the block
- * or slot yet. refused: it answers that it will not.
+ * or slot yet. pruned: it no longer has the block's state. refused: it answers that it will not.
  */
-export type RpcFailure = 'busy' | 'behind' | 'refused';
+export type RpcFailure = 'busy' | 'behind' | 'pruned' | 'refused';
 
 /** What went wrong at a node. The message names the node's host, never the URL: that may hold a key. */
 export class RpcError extends Error {
@@ -43,10 +52,25 @@ export class RpcError extends Error {
   }
 }
 
-/** Nodes say in many words that they do not have a block yet. */
+/** The wait after a try that failed: it doubles from try to try, half of it by chance. */
+export function waitAfter(tries: number): number {
+  return Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
+}
+
+/** Waits. @throws the signal's reason once it is aborted */
+export async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+}
+
+/** A contract's own words, in which anything may stand. */
+const REVERTED = /^(execution|vm execution|vm exception).*revert/i;
+const REVERTED_CODE = 3;
+/** Nodes say in many words that they do not have a block yet, or its state any more. */
 const BEHIND =
   /header not found|(unknown|missing) block|block .*(not found|not available|out of range)|minimum context slot|behind by/i;
 const BEHIND_CODES = new Set<unknown>([-32001, -32016]);
+const PRUNED =
+  /missing trie node|prun(ed|ing)|state .*(not |un)available|no state available|proof window/i;
 const BUSY =
   /rate.?limit|limit exceeded|too many requests|capacity|timed? ?out|busy|unhealthy|try again/i;
 const BUSY_CODES = new Set<unknown>([429, -32005]);
@@ -55,7 +79,10 @@ const BUSY_CODES = new Set<unknown>([429, -32005]);
 export class JsonRpc {
   readonly host: string;
   private id = 0;
-  private batchCalls = MAX_BATCH_CALLS;
+  /** Calls in a request, full requests answered since it last changed, and how many of them let it grow. */
+  private batch = { calls: MAX_BATCH_CALLS, answered: 0, growAfter: FIRST_GROW_REQUESTS };
+  /** No request is made before, by `performance.now()`. */
+  private pausedUntilMs = 0;
 
   private readonly url: string;
   private readonly headers: Record<string, string> = { 'content-type': 'application/json' };
@@ -73,18 +100,61 @@ export class JsonRpc {
   }
 
   /**
-   * Results in the order of the calls; an RpcError in place of the result of a call that the node refuses.
-   * @throws RpcError busy, after several tries; behind. The signal's reason once it is aborted
+   * Results in the order of the calls; an RpcError in place of the result of a call that the node refuses, or alone
+   * cannot answer after several tries. Only calls without an answer are repeated.
+   * @throws RpcError busy, after several tries; behind; pruned. The signal's reason once it is aborted
    */
   async send(calls: readonly RpcCall[], signal: AbortSignal): Promise<unknown[]> {
     const results: unknown[] = [];
-    while (results.length < calls.length) {
-      const part = calls.slice(results.length, results.length + this.batchCalls);
-      const replies = await this.retried(part, signal);
-      if (replies !== null) results.push(...replies);
-      else this.batchCalls = Math.ceil(part.length / 2);
+    let left = calls.map((_, i) => i);
+    let tries = 0;
+    while (left.length > 0) {
+      const part = left.slice(0, this.batch.calls);
+      const sent = part.map((i) => calls[i]);
+      const answers = await this.request(sent, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (isBusy(error)) return error;
+        throw error;
+      });
+      if (answers === 'too many') {
+        this.shrink(part.length);
+        continue;
+      }
+      tries++;
+      const isLast = tries === MAX_RPC_TRIES || this.isPaused();
+      if (answers instanceof RpcError) {
+        if (isLast) throw answers;
+        await pause(Math.min(MAX_WAIT_MS, answers.retryAfterMs ?? waitAfter(tries)), signal);
+        continue;
+      }
+      const again = part.filter((_, at) => isBusy(answers[at]));
+      if (isLast && again.length === calls.length) throw answers[0];
+      part.forEach((i, at) => (results[i] = answers[at]));
+      left = left.slice(part.length);
+      if (again.length === 0) this.grow(part.length);
+      if (again.length < part.length) tries = 0;
+      if (again.length === 0 || isLast) continue;
+      left.unshift(...again);
+      await pause(waitAfter(tries + 1), signal);
     }
     return results;
+  }
+
+  private shrink(refused: number): void {
+    const { growAfter } = this.batch;
+    this.batch = {
+      calls: Math.ceil(refused / 2),
+      answered: 0,
+      growAfter: Math.min(MAX_GROW_REQUESTS, 2 * growAfter),
+    };
+  }
+
+  private grow(answered: number): void {
+    const { batch } = this;
+    if (answered < batch.calls || batch.calls === MAX_BATCH_CALLS) return;
+    if (++batch.answered < batch.growAfter) return;
+    batch.calls = Math.min(MAX_BATCH_CALLS, 2 * batch.calls);
+    batch.answered = 0;
   }
 
   /** @throws RpcError */
@@ -94,63 +164,78 @@ export class JsonRpc {
     return result;
   }
 
-  /** @returns null if the node refuses so many calls in one request */
-  private async retried(calls: readonly RpcCall[], signal: AbortSignal): Promise<unknown[] | null> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.request(calls, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof RpcError) || error.failure !== 'busy' || tries === MAX_RPC_TRIES) {
-          throw error;
-        }
-        const backoffMs = FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random());
-        const waitMs = Math.min(MAX_WAIT_MS, error.retryAfterMs ?? backoffMs);
-        await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-      }
-    }
+  private isPaused(): boolean {
+    return performance.now() < this.pausedUntilMs;
   }
 
-  private async request(calls: readonly RpcCall[], signal: AbortSignal): Promise<unknown[] | null> {
+  /**
+   * The answers to calls that fit into one request, with a busy RpcError in place of each that is missing.
+   * @throws RpcError
+   */
+  private async request(
+    calls: readonly RpcCall[],
+    signal: AbortSignal,
+  ): Promise<unknown[] | 'too many'> {
     const first = this.id + 1;
     this.id += calls.length;
     const bodies = calls.map((call, i) => ({ jsonrpc: '2.0', id: first + i, ...call }));
-    const { status, text } = await this.post(bodies.length === 1 ? bodies[0] : bodies, signal);
+    const posted = await this.post(bodies.length === 1 ? bodies[0] : bodies, signal);
+    if (posted === 'too long') {
+      if (calls.length > 1) return 'too many';
+      return [this.fault('refused', `its reply has more than ${MAX_RPC_REPLY_BYTES} bytes`)];
+    }
+    const { status, text } = posted;
     const reply = parsed(text);
     if (calls.length > 1 && !Array.isArray(reply)) {
       const isRefusal = status === 413 || status === 400 || (isFields(reply) && 'error' in reply);
       const error = isFields(reply) ? this.errorOf(reply.error) : null;
-      if (isRefusal && error?.failure !== 'busy' && error?.failure !== 'behind') return null;
+      if (isRefusal && (error === null || error.failure === 'refused')) return 'too many';
       if (error !== null) throw error;
     }
     const byId = new Map<unknown, unknown>();
     for (const answer of Array.isArray(reply) ? (reply as unknown[]) : [reply]) {
       if (isFields(answer)) byId.set(answer.id, answer);
     }
-    return bodies.map(({ id }) => this.resultOf(byId.get(id), status));
+    // A reply that answers nothing is none.
+    const isPartial = bodies.some(({ id }) => byId.has(id));
+    return bodies.map(({ id }) => {
+      const answer = this.answerOf(byId.get(id), status);
+      if (answer instanceof RpcError && !isPartial) throw answer;
+      return answer;
+    });
   }
 
-  private resultOf(answer: unknown, status: number): unknown {
+  /** A result, or why there is none. @throws RpcError behind, pruned: the whole reading begins anew */
+  private answerOf(answer: unknown, status: number): unknown {
     if (!isFields(answer) || !('result' in answer || 'error' in answer)) {
       const why = status === 200 ? 'its reply is not JSON-RPC' : `HTTP ${status}`;
-      throw this.fault(status >= 400 && status < 500 ? 'refused' : 'busy', why);
+      return this.fault(status >= 400 && status < 500 ? 'refused' : 'busy', why);
     }
     if (!isFields(answer.error)) return answer.result;
     const error = this.errorOf(answer.error);
-    if (error.failure !== 'refused') throw error;
+    if (error.failure === 'behind' || error.failure === 'pruned') throw error;
     return error;
   }
 
   private errorOf(error: unknown): RpcError {
     const { code, message } = isFields(error) ? error : {};
     const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_CHARS) : 'an error';
+    if (code === REVERTED_CODE || REVERTED.test(text)) return this.fault('refused', text);
+    if (PRUNED.test(text)) return this.fault('pruned', text);
     if (BEHIND_CODES.has(code) || BEHIND.test(text)) return this.fault('behind', text);
-    const isBusy = BUSY_CODES.has(code) || BUSY.test(text);
-    return this.fault(isBusy ? 'busy' : 'refused', text);
+    const isNow = BUSY_CODES.has(code) || BUSY.test(text);
+    return this.fault(isNow ? 'busy' : 'refused', text);
   }
 
   /** @throws RpcError busy */
-  private async post(body: object, signal: AbortSignal): Promise<{ status: number; text: string }> {
+  private async post(
+    body: object,
+    signal: AbortSignal,
+  ): Promise<{ status: number; text: string } | 'too long'> {
+    if (this.isPaused()) {
+      const leftS = Math.ceil((this.pausedUntilMs - performance.now()) / 1000);
+      throw this.fault('busy', `asks not to be asked for another ${leftS} s`);
+    }
     try {
       return await withTimeout(signal, REQUEST_TIMEOUT_MS, async (within) => {
         const response = await fetch(this.url, {
@@ -159,14 +244,17 @@ export class JsonRpc {
           body: JSON.stringify(body),
           signal: within,
         });
-        const text = await boundedText(response, MAX_RPC_REPLY_BYTES, () =>
-          this.fault('refused', `its reply has more than ${MAX_RPC_REPLY_BYTES} bytes`),
-        );
+        const text = await boundedText(response, MAX_RPC_REPLY_BYTES, () => TOO_LONG);
         const { status } = response;
         if (status !== 429 && status < 500) return { status, text };
-        throw this.fault('busy', `HTTP ${status}`, retryAfterMs(response.headers));
+        const askedMs = retryAfterMs(response.headers);
+        if (askedMs !== null && askedMs > MAX_WAIT_MS) {
+          this.pausedUntilMs = performance.now() + Math.min(askedMs, MAX_PAUSE_MS);
+        }
+        throw this.fault('busy', `HTTP ${status}`, askedMs);
       });
     } catch (error) {
+      if (error === TOO_LONG) return 'too long';
       if (error instanceof RpcError) throw error;
       signal.throwIfAborted();
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -181,16 +269,15 @@ export class JsonRpc {
   }
 }
 
+const TOO_LONG = new Error('too long');
+
+const isBusy = (answer: unknown): answer is RpcError =>
+  answer instanceof RpcError && answer.failure === 'busy';
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return null;
   }
-}
-
-/** Milliseconds of a Retry-After header in seconds; null without one. */
-function retryAfterMs(headers: Headers): number | null {
-  const text = headers.get('retry-after')?.trim() ?? '';
-  return /^\d{1,9}$/.test(text) ? Number(text) * 1000 : null;
 }

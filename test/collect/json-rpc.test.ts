@@ -1,6 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { JsonRpc, MAX_BATCH_CALLS, RpcError } from '../../collect/chains/json-rpc.js';
 import { type Answer, RpcNode } from '../support/rpc-node.js';
+import { letPass } from '../support/waiting.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const never = new AbortController().signal;
 const calls = (count: number) =>
@@ -65,6 +70,135 @@ describe('calls', () => {
       failure: 'refused',
       message: expect.stringContaining('reverted'),
     });
+  });
+});
+
+describe('the calls of a request', () => {
+  /** A node that refuses more than `node.most` calls at once. */
+  async function openBounded(most: number) {
+    const { node, rpc } = await open();
+    const limit = { most };
+    node.intercept = (asked, response) => {
+      if (asked.length <= limit.most) return false;
+      response.writeHead(413).end();
+      return true;
+    };
+    const sizes = async (count: number) => {
+      const before = node.requests.length;
+      expect(await rpc.send(calls(count), never)).toEqual(
+        Array.from({ length: count }, (_, i) => i),
+      );
+      return node.requests.slice(before).map((request) => request.length);
+    };
+    return { limit, sizes };
+  }
+
+  it('become many again once a node takes them, by trying twice as many now and then', async () => {
+    const { limit, sizes } = await openBounded(30);
+    expect((await sizes(100)).slice(0, 3)).toEqual([100, 50, 25]);
+    limit.most = 100;
+    const after = await sizes(3_000);
+    expect(after.slice(0, 28).every((size) => size === 25)).toBe(true);
+    expect([after.includes(50), after.at(-2)]).toEqual([true, 100]);
+    // Few calls together say nothing about many.
+    expect(await sizes(100)).toEqual([100]);
+  });
+
+  it('stay few where a node always refuses more: its refusals get ever rarer', async () => {
+    const { sizes } = await openBounded(30);
+    const refused = (asked: number[]) => asked.filter((size) => size > 30).length;
+    const [first, second] = [refused(await sizes(10_000)), refused(await sizes(10_000))];
+    // Of some 400 requests each: after 32, 64, 128 and 256 full ones, and so on.
+    expect(first).toBeLessThanOrEqual(6);
+    expect(second).toBeLessThanOrEqual(1);
+  });
+
+  it('are repeated alone where only some are answered', async () => {
+    const { node, rpc } = await open();
+    let refusals = 0;
+    node.answer = ({ params }): Answer =>
+      params[0] % 10 === 0 && refusals++ < 3
+        ? { error: { code: 429, message: 'compute units per second exceeded' } }
+        : { result: params[0] };
+    expect(await rpc.send(calls(30), never)).toEqual(Array.from({ length: 30 }, (_, i) => i));
+    expect(node.requests.map((request) => request.map(({ params }) => params[0]))[1]).toEqual([
+      0, 10, 20,
+    ]);
+    expect(node.requests.length).toBe(2);
+  });
+
+  it('are repeated alone where a reply lacks them', async () => {
+    const { node, rpc } = await open();
+    node.intercept = (asked, response) => {
+      if (node.requests.length > 1) return false;
+      const replies = asked.slice(0, 3).map(({ id }) => ({ jsonrpc: '2.0', id, result: 'here' }));
+      response.end(JSON.stringify(replies));
+      return true;
+    };
+    expect(await rpc.send(calls(5), never)).toEqual(['here', 'here', 'here', 3, 4]);
+    expect(node.requests.map((request) => request.length)).toEqual([5, 2]);
+  });
+
+  it('have an error each where a node answers the others, and never them', async () => {
+    const { node, rpc } = await open();
+    node.answer = ({ params }): Answer =>
+      params[0] === 1
+        ? { error: { code: -32000, message: 'execution timeout' } }
+        : { result: params[0] };
+    const [first, second, third] = await rpc.send(calls(3), never);
+    expect([first, third]).toEqual([0, 2]);
+    expect(second).toMatchObject({ failure: 'busy', message: `${rpc.host}: execution timeout` });
+    expect(node.requests.map((request) => request.length)).toEqual([3, 1, 1, 1, 1]);
+  });
+
+  it('may be too many for the reply to be bounded', async () => {
+    const { node, rpc } = await open();
+    const large = 'x'.repeat(20 * 2 ** 20);
+    node.answer = ({ params }) => ({ result: params[0] < 2 ? large : params[0] });
+    const results = await rpc.send(calls(3), never);
+    expect(results.map((result) => (result as string).length ?? result)).toEqual([
+      large.length,
+      large.length,
+      2,
+    ]);
+    expect(node.requests.map((request) => request.length)).toEqual([3, 2, 1, 1, 1]);
+  });
+
+  it.each([
+    [3, 'execution reverted: try again, header not found'],
+    [-32000, 'execution reverted: rate limit exceeded'],
+    [-32015, 'VM execution error: reverted, missing trie node'],
+  ])(
+    "fail for themselves by a contract's words, whatever these are: %i %s",
+    async (code, message) => {
+      const { node, rpc } = await open();
+      node.answer = () => ({ error: { code, message } });
+      const [result] = await rpc.send(calls(1), never);
+      expect(result).toMatchObject({ failure: 'refused', message: `${rpc.host}: ${message}` });
+      expect(node.requests.length).toBe(1);
+    },
+  );
+});
+
+describe('a node that asks for a long silence', () => {
+  it.each([
+    ['in seconds', '300'],
+    ['by a date', new Date(Date.now() + 300_000).toUTCString()],
+  ])('is left alone for so long: %s', async (_how, header) => {
+    const { node, rpc } = await open();
+    node.intercept = (_asked, response) => {
+      if (node.requests.length > 1) return false;
+      response.writeHead(429, { 'retry-after': header }).end();
+      return true;
+    };
+    expect((await failureOf(rpc.call('echo', [5], never))).message).toBe(`${rpc.host}: HTTP 429`);
+    const next = await failureOf(rpc.call('echo', [5], never));
+    expect(next.failure).toBe('busy');
+    expect(next.message).toMatch(/: asks not to be asked for another (29\d|300) s$/);
+    expect(node.requests.length).toBe(1);
+    letPass(301_000);
+    expect(await rpc.call('echo', [5], never)).toBe(5);
+    expect(node.requests.length).toBe(2);
   });
 });
 
@@ -178,6 +312,19 @@ it.each([
     expect((await failureOf(rpc.send(calls(count), never))).failure).toBe('behind');
   }
   expect(node.requests.length).toBe(2);
+});
+
+it.each([
+  [-32000, 'missing trie node 0f3a (path )'],
+  [-32000, 'required historical state unavailable (reexec=128)'],
+  [4444, 'pruned history unavailable'],
+  [-32000, 'state at block #100 is not available'],
+  [-32603, 'distance to target block exceeds maximum proof window'],
+])('a node that no longer has the state says %i %s', async (code, message) => {
+  const { node, rpc } = await open();
+  node.answer = () => ({ error: { code, message } });
+  expect((await failureOf(rpc.send(calls(2), never))).failure).toBe('pruned');
+  expect(node.requests.length).toBe(1);
 });
 
 it('a user and a password are sent as authorization, and no message has them', async () => {
