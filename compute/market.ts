@@ -74,8 +74,6 @@ export function marketKey(market: Pick<Market, 'source' | 'address' | 'pair'>): 
     : `${market.source}\u0000p\u0000${market.pair ?? ''}`;
 }
 
-/** By value. */
-export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const EVM = /^0x[0-9a-f]{40}$/i;
 
@@ -83,35 +81,6 @@ const EVM = /^0x[0-9a-f]{40}$/i;
 export function chainOfAddress(address: string): Chain | null {
   if (BASE58.test(address)) return 'mainchain';
   return EVM.test(address) ? 'evmchain' : null;
-}
-
-const MINT_BYTES = 32;
-/** Values of the base58 digits, by character code. */
-const DIGITS = new Uint8Array(128);
-for (let value = 0; value < BASE58_DIGITS.length; value++) {
-  DIGITS[BASE58_DIGITS.charCodeAt(value)] = value;
-}
-/** 44 digits are below 2^260: ten limbs, whose products with 58 stay below 2^32. */
-const LIMB_BITS = 26;
-const LIMBS = new Uint32Array(10);
-
-/** Whether an address in mainchain's form decodes to exactly 32 bytes, as every mint does. */
-export function canBeMint(base58: string): boolean {
-  LIMBS.fill(0);
-  for (let i = 0; i < base58.length; i++) {
-    let carry = DIGITS[base58.charCodeAt(i)];
-    for (let limb = 0; limb < LIMBS.length; limb++) {
-      const product = LIMBS[limb] * 58 + carry;
-      LIMBS[limb] = product & (2 ** LIMB_BITS - 1);
-      carry = product >>> LIMB_BITS;
-    }
-  }
-  let zeros = 0;
-  while (base58[zeros] === '1') zeros++;
-  let top = LIMBS.length - 1;
-  while (top > 0 && LIMBS[top] === 0) top--;
-  const bits = LIMB_BITS * top + 32 - Math.clz32(LIMBS[top]);
-  return zeros + Math.ceil(bits / 8) === MINT_BYTES;
 }
 
 /** An address as stored and returned: `0x` addresses in lower case, mints unchanged. */

@@ -2,7 +2,7 @@
  * Hashed randomness: every draw of the demo is a pure function of a key and an index. Any moment of
  * the simulated market can be computed without the moments before it.
  */
-import { BASE58_DIGITS } from '../compute/market.js';
+import { toBase58 } from '../compute/base58.js';
 
 const GOLDEN = 0x9e3779b1;
 const TWO_POW_32 = 4_294_967_296;
@@ -66,14 +66,7 @@ export function sizeDraw(h: number): number {
 
 /** A base58 address of 32 bytes, made from a name: the same in every demo, whatever its seed. */
 export function base58Address(name: string): string {
-  const hex = hexOf(name, 32);
-  let text = '';
-  for (let value = BigInt(`0x${hex}`); value > 0n; value /= 58n) {
-    text = BASE58_DIGITS[Number(value % 58n)] + text;
-  }
-  // Each leading zero byte is written as one '1'.
-  const leading = Math.floor((/^0*/.exec(hex)?.[0].length ?? 0) / 2);
-  return '1'.repeat(leading) + text;
+  return toBase58(Buffer.from(hexOf(name, 32), 'hex'));
 }
 
 /** A `0x` address made from a name. */

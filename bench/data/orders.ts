@@ -1,6 +1,6 @@
 /** Generated DCA orders and their market, a function of the seed. */
 import { base58Address, hash, keyOf, normal, unit } from '../../demo/hash.js';
-import { BASE58_DIGITS } from '../../compute/market.js';
+import { BASE58_DIGITS } from '../../compute/base58.js';
 import type { DcaOrder } from '../../compute/orders/dca-orders.js';
 import type { BinSums } from '../../compute/segment/snapshots.js';
 import { BENCH_SEED, benchAddress, START_S } from './pages.js';

@@ -52,13 +52,8 @@ export class RpcError extends Error {
   }
 }
 
-/** The wait after a try that failed: it doubles from try to try, half of it by chance. */
-export function waitAfter(tries: number): number {
-  return Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
-}
-
 /** Waits. @throws the signal's reason once it is aborted */
-export async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
+async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
   await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 }
 
@@ -87,8 +82,14 @@ export class JsonRpc {
   private readonly url: string;
   private readonly headers: Record<string, string> = { 'content-type': 'application/json' };
 
-  /** @param url of http or https; a user and a password in it are sent as Basic authorization */
-  constructor(url: string) {
+  /**
+   * @param url of http or https; a user and a password in it are sent as Basic authorization
+   * @param wait waits for so many ms, or throws the signal's reason
+   */
+  constructor(
+    url: string,
+    private readonly wait: typeof pause = pause,
+  ) {
     const parsed = new URL(url);
     const { username, password } = parsed;
     if (username !== '' || password !== '') {
@@ -124,7 +125,7 @@ export class JsonRpc {
       const isLast = tries === MAX_RPC_TRIES || this.isPaused();
       if (answers instanceof RpcError) {
         if (isLast) throw answers;
-        await pause(Math.min(MAX_WAIT_MS, answers.retryAfterMs ?? waitAfter(tries)), signal);
+        await this.waitAfter(tries, signal, answers.retryAfterMs);
         continue;
       }
       const again = part.filter((_, at) => isBusy(answers[at]));
@@ -135,7 +136,7 @@ export class JsonRpc {
       if (again.length < part.length) tries = 0;
       if (again.length === 0 || isLast) continue;
       left.unshift(...again);
-      await pause(waitAfter(tries + 1), signal);
+      await this.waitAfter(tries + 1, signal);
     }
     return results;
   }
@@ -155,6 +156,15 @@ export class JsonRpc {
     if (++batch.answered < batch.growAfter) return;
     batch.calls = Math.min(MAX_BATCH_CALLS, 2 * batch.calls);
     batch.answered = 0;
+  }
+
+  /**
+   * Waits after a try that failed: the time doubles from try to try, half of it by chance.
+   * @param askedMs what the node asks for instead
+   */
+  waitAfter(tries: number, signal: AbortSignal, askedMs: number | null = null): Promise<void> {
+    const waitMs = askedMs ?? FIRST_WAIT_MS * 2 ** (tries - 1) * (0.5 + Math.random());
+    return this.wait(Math.min(MAX_WAIT_MS, waitMs), signal);
   }
 
   /** @throws RpcError */

@@ -1,5 +1,6 @@
 /** Pools on chains as sources of a collector. */
-import { canBeMint, canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
+import { isKey } from '../../compute/base58.js';
+import { canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
 import type { TokenName } from '../../storage/contract.js';
 import { messageOf } from '../../storage/errors.js';
 import type { JsonFields } from '../../storage/import/fields.js';
@@ -131,7 +132,7 @@ function readPool(
     throw fields.fault('rpc', 'expected a URL of http or https');
   }
   const address = canonicalAddress(fields.text(kind.addressField));
-  const isMint = kind.chain === 'evmchain' || canBeMint(address);
+  const isMint = kind.chain === 'evmchain' || isKey(address);
   if (chainOfAddress(address) !== kind.chain || !isMint) {
     const expected = kind.chain === 'evmchain' ? '0x and 40 hex digits' : 'a base58 address';
     throw fields.fault(kind.addressField, `expected ${expected}`);

@@ -1,6 +1,6 @@
 /** Accounts of Solana's pools, by the layouts that their programs publish. */
 import { createHash } from 'node:crypto';
-import { keyBytes } from './base58.js';
+import { keyBytes } from '../../compute/base58.js';
 import type { PoolState } from './pool-state.js';
 import { programAddress } from './program-address.js';
 import { type Account, AccountFields } from './solana-node.js';

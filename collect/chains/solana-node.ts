@@ -1,13 +1,13 @@
 /** Reads accounts of Solana at one slot. */
 import { isFields } from '../../compute/ingest/fields.js';
-import { toBase58 } from './base58.js';
+import { toBase58 } from '../../compute/base58.js';
 import { type JsonRpc, RpcError } from './json-rpc.js';
 
 /** Accounts that a node returns for one call. */
 const MAX_CALL_ACCOUNTS = 100;
 /** Accounts of one reading. */
 export const MAX_ACCOUNTS = 4_000;
-/** Readings in a row whose calls may have come from different slots. */
+/** Tries of a reading: its calls may come from different slots, or of a node that does not have the slot yet. */
 const MAX_TRIES = 5;
 /** States the slot of the accounts beside it, and the time. */
 const CLOCK = 'SysvarC1ock11111111111111111111111111111111';
@@ -29,7 +29,7 @@ export interface AtSlot {
 }
 
 export class SolanaNode {
-  /** The newest slot seen: no node behind the balancer may answer with an older one. */
+  /** The newest slot seen: no node behind the balancer may answer with an older one, but for one a try that fails. */
   private leastSlot = 0;
 
   constructor(private readonly rpc: JsonRpc) {}
@@ -62,21 +62,25 @@ export class SolanaNode {
   }
 
   private async readParts(parts: readonly string[][], signal: AbortSignal): Promise<AtSlot[]> {
-    const calls = parts.map((addresses) => ({
-      method: 'getMultipleAccounts',
-      params: [
-        addresses,
-        { encoding: 'base64', commitment: 'confirmed', minContextSlot: this.leastSlot },
-      ],
-    }));
     for (let tries = 1; ; tries++) {
+      const options = {
+        encoding: 'base64',
+        commitment: 'confirmed',
+        minContextSlot: this.leastSlot,
+      };
+      const calls = parts.map((addresses) => ({
+        method: 'getMultipleAccounts',
+        params: [addresses, options],
+      }));
       try {
         const results = await this.rpc.send(calls, signal);
         return results.map((result, i) => this.partOf(parts[i], result));
       } catch (error) {
-        const isBehind = error instanceof RpcError && error.failure === 'behind';
-        if (isBehind && tries === MAX_TRIES) this.leastSlot = 0;
-        if (!isBehind || tries === MAX_TRIES) throw error;
+        if (!(error instanceof RpcError) || error.failure !== 'behind') throw error;
+        // Where all of the node is older, the next reading takes it as it is.
+        this.leastSlot = tries === MAX_TRIES ? 0 : Math.max(0, this.leastSlot - 1);
+        if (tries === MAX_TRIES) throw error;
+        await this.rpc.waitAfter(tries, signal);
       }
     }
   }

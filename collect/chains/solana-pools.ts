@@ -1,5 +1,6 @@
 /** Pools of Solana at one slot. */
-import { keyBytes } from './base58.js';
+import { setImmediate } from 'node:timers/promises';
+import { keyBytes } from '../../compute/base58.js';
 import { RpcError } from './json-rpc.js';
 import type { PoolSide, PoolState } from './pool-state.js';
 import { programAddress } from './program-address.js';
@@ -15,6 +16,8 @@ import { symbolOf } from './symbols.js';
 
 /** Readings in a row, in each of which a price may leave the accounts that were read. */
 const MAX_TRIES = 4;
+/** Addresses that are derived before other work has its turn: some 5 ms. */
+const MAX_TURN_ADDRESSES = 100;
 /** The program of tokens' names: key, authority and mint, then name, symbol and address of more, each with its length. */
 const METADATA = 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s';
 const NAME_AT = 65;
@@ -40,16 +43,22 @@ export async function readSolanaPools(
       throw new RpcError('refused', what);
     }
     const at = await node.accounts(addresses, signal);
-    const states = pools.map((pool) => stateOf(pool, at));
+    const states: (PoolState | Error | null)[] = [];
+    for (const pool of pools) {
+      // A pool of hundreds of accounts takes some 50 ms.
+      await setImmediate();
+      states.push(await stateOf(pool, at));
+    }
+    signal.throwIfAborted();
     const whole = states.filter((state) => state !== null);
     if (whole.length === states.length) return { slot: at.slot, timeS: at.timeS, states: whole };
     if (tries === MAX_TRIES) throw new RpcError('behind', 'the prices move faster than reading');
   }
 }
 
-function stateOf(pool: SolanaPool, at: AtSlot): PoolState | Error | null {
+async function stateOf(pool: SolanaPool, at: AtSlot): Promise<PoolState | Error | null> {
   try {
-    return pool.stateAt(at);
+    return await pool.stateAt(at);
   } catch (error) {
     // Reading past an account's end is a RangeError.
     if (error instanceof AccountFault) return error;
@@ -82,12 +91,12 @@ export class SolanaPool {
    * The pool's state, or null if accounts are missing that `addresses` names from now on.
    * @throws AccountFault, RangeError
    */
-  stateAt({ accounts }: AtSlot): PoolState | null {
+  async stateAt({ accounts }: AtSlot): Promise<PoolState | null> {
     const account = accounts.get(this.address);
     if (!account) throw new AccountFault('there is no such account');
     const program = this.programs.find(({ program: id }) => id === account.owner);
     if (program === undefined) throw new AccountFault(`its account belongs to ${account.owner}`);
-    this.follow(program.readPool(this.address, new AccountFields(account.data)));
+    await this.follow(program.readPool(this.address, new AccountFields(account.data)));
     if (this.addresses().some((address) => !accounts.has(address))) return null;
     const found = (address: string) => accounts.get(address) ?? null;
     const head = this.head!;
@@ -99,15 +108,17 @@ export class SolanaPool {
     return { layout: program.layout, sides: [sides[0], sides[1]], fields: head.fields(depth) };
   }
 
-  private follow(head: PoolHead): void {
-    this.head = head;
+  private async follow(head: PoolHead): Promise<void> {
     const { mints, depthAccounts } = head;
     if (this.metadata.length === 0) this.metadata = mints.map(metadataAddress);
-    // Deriving an address takes some 0.5 ms.
-    const known = this.depth;
-    this.depth = new Map(
-      depthAccounts.map((number) => [number, known.get(number) ?? head.addressOf(number)]),
-    );
+    const depth = new Map<number, string>();
+    let derived = 0;
+    for (const number of depthAccounts) {
+      const known = this.depth.get(number);
+      if (known === undefined && ++derived % MAX_TURN_ADDRESSES === 0) await setImmediate();
+      depth.set(number, known ?? head.addressOf(number));
+    }
+    [this.head, this.depth] = [head, depth];
   }
 }
 

@@ -1,7 +1,8 @@
 /** GET /score/:address and POST /score, answered from memory at once. */
 import type { TokenName } from '../../storage/contract.js';
 import Type, { type Static } from '../api/type.js';
-import { canBeMint, CHAINS, TIERS } from '../../compute/market.js';
+import { isKey } from '../../compute/base58.js';
+import { CHAINS, TIERS } from '../../compute/market.js';
 import {
   BALANCE_POINTS,
   DEPTH_POINTS,
@@ -293,7 +294,7 @@ function standingWithoutState(
 ): Standing {
   if (tokens.hasRecord(chain, address)) return BEING_LOADED;
   if (chain === 'evmchain') return NOT_INDEXED;
-  if (!canBeMint(address)) return NOT_A_MINT;
+  if (!isKey(address)) return NOT_A_MINT;
   if (queue.request(chain, address)) logger.atWill('info', 'token queued', { chain, address });
   return QUEUED;
 }

@@ -19,10 +19,13 @@ const failureOf = async (work: Promise<unknown>) => {
   return error as RpcError;
 };
 
+/** A node that answers a call's parameter, and a reader that does not wait between its tries. */
 async function open() {
   const node = await RpcNode.start();
   node.answer = ({ params }) => ({ result: params[0] });
-  return { node, rpc: new JsonRpc(node.url) };
+  const waits: number[] = [];
+  const wait = (ms: number) => Promise.resolve(void waits.push(ms));
+  return { node, rpc: new JsonRpc(node.url, wait), waits };
 }
 
 describe('calls', () => {
@@ -249,8 +252,27 @@ describe('a node that cannot answer now', () => {
     expect(error.message).not.toContain('secret-key');
   });
 
+  it('is waited for longer and longer, or as long as it asks for', async () => {
+    const { node, rpc, waits } = await open();
+    let asked = {};
+    node.intercept = (_asked, response) => {
+      response.writeHead(503, asked).end();
+      return true;
+    };
+    await failureOf(rpc.call('echo', [5], never));
+    expect(waits.length).toBe(3);
+    waits.forEach((ms, i) => {
+      expect(ms / 2 ** i).toBeGreaterThanOrEqual(125);
+      expect(ms / 2 ** i).toBeLessThanOrEqual(375);
+    });
+    asked = { 'retry-after': '2' };
+    await failureOf(rpc.call('echo', [5], never));
+    expect(waits.slice(3)).toEqual([2_000, 2_000, 2_000]);
+  });
+
   it('is not waited for once the reading has ended', async () => {
-    const { node, rpc } = await open();
+    const { node } = await open();
+    const rpc = new JsonRpc(node.url);
     const stop = new AbortController();
     node.intercept = () => {
       stop.abort(new Error('over'));

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyBytes, toBase58 } from '../../collect/chains/base58.js';
+import { keyBytes, toBase58 } from '../../compute/base58.js';
 import { isOnCurve } from '../../collect/chains/program-address.js';
 import {
   METEORA_DLMM,

@@ -4,6 +4,7 @@ import { viewOf } from '../../collect/chains/pool-state.js';
 import { programAddress } from '../../collect/chains/program-address.js';
 import {
   METEORA_DLMM,
+  type PoolProgram,
   RAYDIUM_AMM,
   RAYDIUM_CPMM,
   WHIRLPOOL,
@@ -12,6 +13,7 @@ import { AccountFields, SolanaNode } from '../../collect/chains/solana-node.js';
 import { readSolanaPools, SolanaPool } from '../../collect/chains/solana-pools.js';
 import * as accounts from '../reference/solana-accounts.js';
 import { reasonOf, seen } from '../support/collected.js';
+import { countingTurns } from '../support/waiting.js';
 import {
   putTokens,
   SOL,
@@ -42,8 +44,11 @@ function putArray(stub: SolanaStub, pool: string, spacing: number, nets: [number
 async function open() {
   const stub = await SolanaStub.start();
   putTokens(stub);
-  const node = new SolanaNode(new JsonRpc(stub.node.url));
-  return { stub, node };
+  // Each wait ends at once.
+  const waits: number[] = [];
+  const wait = (ms: number) => Promise.resolve(void waits.push(ms));
+  const node = new SolanaNode(new JsonRpc(stub.node.url, wait));
+  return { stub, node, waits };
 }
 
 describe('accounts', () => {
@@ -73,14 +78,35 @@ describe('accounts', () => {
     await expect(node.accounts(many, never)).rejects.toThrow('250 accounts came from slots');
   });
 
-  it('never are of an older slot than before, unless the whole node is', async () => {
-    const { stub, node } = await open();
+  it('are of an older slot than before by one for each wait, unless the whole node is', async () => {
+    const { stub, node, waits } = await open();
     stub.slots = [1_000, 998, 999, 1_001];
     expect((await node.accounts([SOL], never)).slot).toBe(1_000);
+    expect(waits).toEqual([]);
+    expect((await node.accounts([SOL], never)).slot).toBe(999);
+    expect(waits.length).toBe(1);
     expect((await node.accounts([SOL], never)).slot).toBe(1_001);
     stub.slots = [10];
     await expect(node.accounts([SOL], never)).rejects.toThrow('Minimum context slot');
+    // 250 ms at first, doubling, half of each by chance.
+    expect(waits.slice(1).length).toBe(4);
+    waits.slice(1).forEach((ms, i) => {
+      expect(ms / 2 ** i).toBeGreaterThanOrEqual(125);
+      expect(ms / 2 ** i).toBeLessThanOrEqual(375);
+    });
     expect((await node.accounts([SOL], never)).slot).toBe(10);
+  });
+
+  it('of several calls are of the slot that all nodes behind a balancer have', async () => {
+    const { stub, node, waits } = await open();
+    const many = Array.from({ length: 150 }, (_, i) =>
+      programAddress(WHIRLPOOL.program, [Buffer.from(String(i))]),
+    );
+    // One of two nodes is a slot behind: it refuses 1,001, and then both have 1,000.
+    stub.slots = [1_001, 1_000, 1_001, 1_000, 1_000, 1_000];
+    expect((await node.accounts(many, never)).slot).toBe(1_000);
+    expect(stub.node.requests.length).toBe(3);
+    expect(waits.length).toBe(1);
   });
 
   it.each([
@@ -158,6 +184,44 @@ describe('pools', () => {
         },
       },
     ]);
+  });
+
+  it('of hundreds of accounts leave others their turns', async () => {
+    const { stub, node } = await open();
+    const pools = ['1', '2', '3'].map((name) =>
+      programAddress(WHIRLPOOL.program, [Buffer.from(name)]),
+    );
+    for (const pool of pools) {
+      stub.accounts.set(pool, [WHIRLPOOL.program, whirlpool(0, 1, 7n)]);
+    }
+    let now = () => 0;
+    const counts = { derived: new Map<number, number>(), read: new Map<number, number>() };
+    const count = (what: Map<number, number>) => what.set(now(), (what.get(now()) ?? 0) + 1);
+    const counting: PoolProgram = {
+      ...WHIRLPOOL,
+      readPool(address, account) {
+        const head = WHIRLPOOL.readPool(address, account);
+        return {
+          ...head,
+          addressOf(number) {
+            count(counts.derived);
+            return head.addressOf(number);
+          },
+          fields(found) {
+            count(counts.read);
+            return head.fields(found);
+          },
+        };
+      },
+    };
+    await countingTurns(async (turn) => {
+      now = turn;
+      const all = pools.map((pool) => new SolanaPool(pool, [counting]));
+      const { states } = await readSolanaPools(node, all, never);
+      expect(states.map(reasonOf)).toEqual([null, null, null]);
+    });
+    const most = Object.values(counts).map((turns) => Math.max(...turns.values()));
+    expect(most).toEqual([100, 1]);
   });
 
   it('of the several programs of a token are read together, and faults stay with their pools', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canBeMint, chainOfAddress } from '../../compute/market.js';
+import { isKey } from '../../compute/base58.js';
+import { chainOfAddress } from '../../compute/market.js';
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
@@ -20,7 +21,7 @@ describe('an address of mainchain', () => {
       .map(([zeros, some]) => some.fill(0, 0, zeros));
 
   it('can be a mint if it is any 32 bytes in base58', () => {
-    const isMint = (address: string) => [chainOfAddress(address), canBeMint(address)];
+    const isMint = (address: string) => [chainOfAddress(address), isKey(address)];
     fc.assert(
       fc.property(bytes(32), (some) => {
         expect(isMint(base58Of(some))).toEqual(['mainchain', true]);
@@ -35,11 +36,11 @@ describe('an address of mainchain', () => {
       fc.property(fc.integer({ min: 20, max: 34 }).chain(bytes), (some) => {
         const address = base58Of(some);
         fc.pre(some.length !== 32 && address.length >= 32 && address.length <= 44);
-        expect(canBeMint(address)).toBe(false);
+        expect(isKey(address)).toBe(false);
       }),
     );
     for (const text of ['z'.repeat(44), 'z'.repeat(32), '1'.repeat(33), '1'.repeat(44)]) {
-      expect(canBeMint(text), text).toBe(false);
+      expect(isKey(text), text).toBe(false);
     }
   });
 });
