@@ -9,3 +9,10 @@ export function binAlone(priceUsd: number, market: object): ReturnType<typeof bi
   const row = { ...ANY_TOKEN, t: 1, price_usd: priceUsd, markets: [market] };
   return binSnapshotRows([row], { firstLine: 1, mode: 'replace' });
 }
+
+/** Why a snapshot with this market alone would be refused: with it, all others of the token would be. */
+export function faultAlone(price: number, body: object): string | null {
+  const market = { source: 'alone', exchange_type: 'DEX', address: null, pair: 'alone', ...body };
+  const [fault] = binAlone(price, market).faults;
+  return fault === undefined ? null : `${fault.field}: ${fault.message}`;
+}

@@ -1,7 +1,7 @@
 /** Samples of order books. */
 import { bookBody } from '../storage/import/book-sampler.js';
 import type { OrderBook } from '../storage/import/order-book.js';
-import { binAlone } from './bin-alone.js';
+import { faultAlone } from './bin-alone.js';
 import type { Missing, Sample } from './source.js';
 
 /** What a configuration says of the sizes of a book. */
@@ -25,7 +25,7 @@ export function sampleOfBook(
   if (bid >= ask) return { missing: CROSSED };
   const price = (bid + ask) / 2;
   const body = (quoteUsd: number) => ({ book: bookBody(sorted, { ...sizes, quoteUsd }) });
-  const fault = faultOf(price, body(1));
+  const fault = faultAlone(price, body(1));
   if (fault !== null) return { missing: fault };
   return {
     price,
@@ -35,11 +35,4 @@ export function sampleOfBook(
     pair,
     ageMs,
   };
-}
-
-/** Why a snapshot with this market alone would be refused: with it, all others of the token would be. */
-function faultOf(price: number, body: object): string | null {
-  const market = { source: 'book', exchange_type: 'CEX', address: null, pair: 'book', ...body };
-  const [fault] = binAlone(price, market).faults;
-  return fault === undefined ? null : `${fault.field}: ${fault.message}`;
 }

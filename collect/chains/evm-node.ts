@@ -4,6 +4,27 @@ import { type JsonRpc, type RpcCall, RpcError } from './json-rpc.js';
 
 /** Blocks below the newest that are tried where a node behind a balancer does not have it yet. */
 const MAX_BLOCKS_BACK = 3;
+/** Readings that begin anew at the newest block because the node no longer has the state of theirs. */
+const MAX_RESTARTS = 2;
+
+/** The first four bytes of each function's hash. */
+export const SELECTOR = {
+  decimals: '313ce567',
+  getReserves: '0902f1ac',
+  globalState: 'e76c01e4',
+  liquidity: '1a686502',
+  slot0: '3850c7bd',
+  stable: '22be3de1',
+  stableSwap: '9e548b7f',
+  symbol: '95d89b41',
+  tickBitmap: '5339c296',
+  tickSpacing: 'd0c93a7c',
+  ticks: 'f30dba93',
+  token0: '0dfe1681',
+  token1: 'd21220a7',
+} as const;
+export type ContractFunction = keyof typeof SELECTOR;
+
 const HEX_WORD_CHARS = 64;
 const QUANTITY = /^0x[0-9a-f]{1,16}$/i;
 const DATA = /^0x(?:[0-9a-f]{2})*$/i;
@@ -23,9 +44,18 @@ export interface AtBlock<T> {
   value: T;
 }
 
-/** A contract that is not what the configuration says. */
+/** A contract that is not what the configuration says. The message names it. */
 export class ContractFault extends Error {
   override readonly name = 'ContractFault';
+
+  constructor(
+    readonly contract: string,
+    what: string,
+    /** A call of the contract that the node answered with an error, or not as such a contract does. */
+    readonly call: { failed: ContractFunction; error: RpcError | null } | null = null,
+  ) {
+    super(`${contract}: ${what}`);
+  }
 }
 
 export class EvmNode {
@@ -40,7 +70,8 @@ export class EvmNode {
     read: (calls: BlockCalls) => Promise<T>,
     signal: AbortSignal,
   ): Promise<AtBlock<T>> {
-    const newest = await this.header('latest', signal);
+    let newest = await this.header('latest', signal);
+    let restarts = 0;
     for (let back = 0; ; back++) {
       const number = newest.number - back;
       try {
@@ -50,8 +81,15 @@ export class EvmNode {
         if (after.hash === before.hash) return { block: number, timeS: before.timeS, value };
         throw new RpcError('behind', `${this.rpc.host}: block ${number} was replaced`);
       } catch (error) {
-        const isBehind = error instanceof RpcError && error.failure === 'behind';
-        if (!isBehind || back === MAX_BLOCKS_BACK || number === 0) throw error;
+        if (!(error instanceof RpcError)) throw error;
+        if (error.failure === 'pruned') {
+          const why = `it does not keep the state of block ${number} while that is read`;
+          if (restarts++ === MAX_RESTARTS) throw new RpcError('pruned', `${error.message}: ${why}`);
+          newest = await this.header('latest', signal);
+          back = -1;
+        } else if (error.failure !== 'behind' || back === MAX_BLOCKS_BACK || number === 0) {
+          throw error;
+        }
       }
     }
   }
@@ -84,27 +122,51 @@ export class BlockCalls {
 
   /**
    * The words that a function returns.
-   * @param selector the function's, 8 hex digits
    * @param least words that it must return
    * @throws ContractFault if it returns something else; RpcError
    */
-  async words(to: string, selector: string, least: number, ...args: number[]): Promise<string[]> {
-    const data = `0x${selector}${args.map(wordOf).join('')}`;
-    const call = { method: 'eth_call', params: [{ to, data }, hexOf(this.block)] };
-    const result = await new Promise<unknown>((done, failed) => {
+  async words(
+    to: string,
+    name: ContractFunction,
+    least: number,
+    ...args: number[]
+  ): Promise<string[]> {
+    const data = `0x${SELECTOR[name]}${args.map(wordOf).join('')}`;
+    const result = await this.call('eth_call', { to, data });
+    const fault = (what: string, error: RpcError | null = null) =>
+      new ContractFault(to, `${name}() ${what}`, { failed: name, error });
+    if (result instanceof RpcError) throw fault(`fails: ${result.message}`, result);
+    const digits = this.digitsOf(result);
+    const words = digits.match(/.{64}/g) ?? [];
+    if (words.length >= least && digits.length === words.length * HEX_WORD_CHARS) return words;
+    throw fault(`returns ${digits.length / 2} bytes`);
+  }
+
+  /** Whether there is a contract at an address. @throws RpcError */
+  async hasCode(address: string): Promise<boolean> {
+    const result = await this.call('eth_getCode', address);
+    if (result instanceof RpcError) throw result;
+    return this.digitsOf(result) !== '';
+  }
+
+  /** The number of the node's chain, for people. @throws RpcError */
+  async chainId(): Promise<number> {
+    const id = await this.rpc.call('eth_chainId', [], this.signal);
+    if (isQuantity(id)) return Number(id);
+    throw new RpcError('refused', `${this.rpc.host}: its chain has no number`);
+  }
+
+  private call(method: string, what: unknown): Promise<unknown> {
+    const call = { method, params: [what, hexOf(this.block)] };
+    return new Promise((done, failed) => {
       this.waiting.push({ call, done, failed });
       if (this.waiting.length === 1) setImmediate(() => void this.flush());
     });
-    if (result instanceof RpcError) throw new ContractFault(`${to}: ${result.message}`);
-    if (typeof result !== 'string' || !DATA.test(result)) {
-      throw new RpcError('refused', `${this.rpc.host}: the result of a call is not hex`);
-    }
-    if (result === '0x') throw new ContractFault(`${to}: no such contract, or not of this kind`);
-    const words = result.slice(2).match(/.{64}/g) ?? [];
-    if (words.length < least || result.length !== 2 + words.length * HEX_WORD_CHARS) {
-      throw new ContractFault(`${to}: not of this kind: ${selector} returns ${words.length} words`);
-    }
-    return words;
+  }
+
+  private digitsOf(result: unknown): string {
+    if (typeof result === 'string' && DATA.test(result)) return result.slice(2);
+    throw new RpcError('refused', `${this.rpc.host}: the result of a call is not hex`);
   }
 
   private async flush(): Promise<void> {

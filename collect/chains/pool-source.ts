@@ -1,4 +1,5 @@
 /** Pools on chains as sources of a collector. */
+import { setImmediate } from 'node:timers/promises';
 import { isKey } from '../../compute/base58.js';
 import { canonicalAddress, type Chain, chainOfAddress } from '../../compute/market.js';
 import type { TokenName } from '../../storage/contract.js';
@@ -6,6 +7,8 @@ import { messageOf } from '../../storage/errors.js';
 import type { JsonFields } from '../../storage/import/fields.js';
 import { quoteUsdOf } from '../../storage/import/quote-prices.js';
 import { wallS } from '../../storage/wall-clock.js';
+import { faultAlone } from '../bin-alone.js';
+import { addressOf } from '../exchange-market.js';
 import type { Missing, Sample, Source, SourceContext } from '../source.js';
 import {
   ChainReader,
@@ -15,14 +18,7 @@ import {
   solanaReader,
 } from './chain-reader.js';
 import { viewOf } from './pool-state.js';
-import {
-  METEORA_DLMM,
-  type PoolProgram,
-  RAYDIUM_AMM,
-  RAYDIUM_CLMM,
-  RAYDIUM_CPMM,
-  WHIRLPOOL,
-} from './solana-layouts.js';
+import { POOL_PROGRAMS } from './solana-layouts.js';
 import { SolanaPool } from './solana-pools.js';
 import { UniswapPool } from './uniswap.js';
 
@@ -35,8 +31,8 @@ interface PoolKind {
   addressField: 'pool' | 'pair';
   /** The name under which its markets are stored, unless `venue` gives another. */
   venue: string;
-  /** The real pools that the code was compared with; null: only documents. */
-  compared: string | null;
+  /** What is real that the code was compared with. */
+  compared: string;
   /** Makes the pool, to be read with those of the token at the node. */
   follow(address: string, node: NodeName, context: SourceContext): FollowedPool;
 }
@@ -87,7 +83,8 @@ function uniswapKind(version: 2 | 3, addressField: PoolKind['addressField']): Po
   };
 }
 
-function solanaKind(compared: string | null, ...programs: PoolProgram[]): PoolKind {
+function solanaKind(kind: string, compared: string): PoolKind {
+  const programs = POOL_PROGRAMS.filter((program) => program.kind === kind);
   return {
     chain: 'mainchain',
     addressField: 'pool',
@@ -99,10 +96,10 @@ function solanaKind(compared: string | null, ...programs: PoolProgram[]): PoolKi
 }
 
 const KINDS: Readonly<Record<string, PoolKind>> = {
-  whirlpool: solanaKind('80 pools of 2022 (dynamic tick arrays: only documents)', WHIRLPOOL),
-  'raydium-clmm': solanaKind(null, RAYDIUM_CLMM),
-  'raydium-cp': solanaKind(null, RAYDIUM_CPMM, RAYDIUM_AMM),
-  'meteora-dlmm': solanaKind('a pool of 2024', METEORA_DLMM),
+  whirlpool: solanaKind('whirlpool', '80 pools of 2022, and a dynamic tick array'),
+  'raydium-clmm': solanaKind('raydium-clmm', 'a pool and a tick array of others'),
+  'raydium-cp': solanaKind('raydium-cp', "a pool's account of each program"),
+  'meteora-dlmm': solanaKind('meteora-dlmm', 'a pool of 2024'),
   'uniswap-v3': uniswapKind(3, 'pool'),
   'uniswap-v2': uniswapKind(2, 'pair'),
 };
@@ -127,10 +124,9 @@ function readPool(
   if (kind.chain !== token.chain) {
     throw fields.fault('kind', `its pools are of ${kind.chain}, the token is of ${token.chain}`);
   }
-  const rpc = fields.text('rpc');
-  if (!URL.canParse(rpc) || !/^https?:$/.test(new URL(rpc).protocol)) {
-    throw fields.fault('rpc', 'expected a URL of http or https');
-  }
+  const rpc = addressOf(fields, 'rpc', ['http:', 'https:']);
+  if (rpc === undefined)
+    throw fields.fault('rpc', "expected the URL of a node of the pool's chain");
   const address = canonicalAddress(fields.text(kind.addressField));
   const isMint = kind.chain === 'evmchain' || isKey(address);
   if (chainOfAddress(address) !== kind.chain || !isMint) {
@@ -147,7 +143,7 @@ interface AboutPool {
   venue: string;
   address: string;
   token: TokenName;
-  compared: string | null;
+  compared: string;
 }
 
 class PoolSource implements Source {
@@ -156,7 +152,7 @@ class PoolSource implements Source {
   readonly exchangeType = 'DEX';
   readonly type = 'onchain_pool';
   readonly losses = 'not needed: the whole pool at each interval';
-  readonly compared: string | null;
+  readonly compared: string;
 
   constructor(
     private readonly about: AboutPool,
@@ -170,11 +166,15 @@ class PoolSource implements Source {
   }
 
   async sample(t: number): Promise<Sample | Missing> {
-    const { name, address, token } = this.about;
+    const { address, token } = this.about;
     try {
       const { state, receivedMs } = await this.pool.stateAt(t);
-      const view = viewOf(state, name, token.address);
+      // Those that were read together take their turns: a pool with a thousand ticks takes some 5 ms.
+      await setImmediate();
+      const view = viewOf(state, address, token.address);
       if (typeof view === 'string') return { missing: view };
+      const fault = faultAlone(view.price, view.body(1));
+      if (fault !== null) return { missing: `${address}: ${fault}` };
       const quoteUsd = quoteUsdOf(NO_PRICES, canonicalAddress(view.quote.address));
       return {
         price: view.price,

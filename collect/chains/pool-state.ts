@@ -1,15 +1,13 @@
 /** The state of a pool as a market of the dataset `snapshots`. */
 import { canonicalAddress } from '../../compute/market.js';
 import { JsonFields } from '../../storage/import/fields.js';
-import { CLMM_POOLS, CP_PAIRS, DLMM_BINS } from '../../storage/import/pool-states.js';
-
-/** One side of a pool. */
-export interface PoolSide {
-  address: string;
-  decimals: number;
-  /** Null if the chain names none. */
-  symbol: string | null;
-}
+import {
+  CLMM_POOLS,
+  CP_PAIRS,
+  DLMM_BINS,
+  pairOf,
+  type PoolToken,
+} from '../../storage/import/pool-states.js';
 
 /** The layouts of `fathom import` with these fields beside the sides. */
 const POOL_LAYOUTS = {
@@ -22,7 +20,7 @@ const POOL_LAYOUTS = {
 export interface PoolState {
   layout: keyof typeof POOL_LAYOUTS;
   /** Token 0 and 1, A and B, or X and Y. */
-  sides: readonly [PoolSide, PoolSide];
+  sides: readonly [PoolToken, PoolToken];
   /** What the layout reads, in raw units. */
   fields: Readonly<Record<string, unknown>>;
 }
@@ -32,27 +30,32 @@ export interface PoolView {
   /** Price of the token in the other one. */
   price: number;
   pair: string;
-  quote: PoolSide;
+  quote: PoolToken;
   /** The market's body where the other token has this USD price. */
   body(quoteUsd: number): object;
 }
 
-/** @returns the reason if the pool cannot be seen from the token */
+/**
+ * @param where names the pool in faults
+ * @returns the reason if the pool cannot be seen from the token
+ */
 export function viewOf(state: PoolState, where: string, token: string): PoolView | string {
   const side = state.sides.findIndex(({ address }) => canonicalAddress(address) === token);
-  if (side < 0) {
-    return `the pool holds ${state.sides.map(({ address }) => address).join(' and ')}`;
-  }
+  if (side < 0) return `${where}: holds ${state.sides.map(named).join(' and ')}, not ${token}`;
   const layout = POOL_LAYOUTS[state.layout];
   const head = { source: where, pool: where, t: null, tokens: state.sides };
   const read = (quoteUsd: number) =>
     layout.readBody(new JsonFields(where, state.fields), head, side as 0 | 1, quoteUsd);
-  const { price } = read(1);
-  if (!(price > 0 && price < Infinity)) return 'the pool has no price';
+  const { price, levels } = read(1);
+  if (!(price > 0 && price < Infinity)) return `${where}: has no price`;
+  if (levels === 0) return `${where}: holds nothing within the ladder: its price means nothing`;
   return {
     price,
-    pair: state.sides.map(({ symbol, address }) => symbol ?? address).join('/'),
+    pair: pairOf(state.sides),
     quote: state.sides[1 - side],
     body: (quoteUsd) => read(quoteUsd).body,
   };
 }
+
+const named = ({ symbol, address }: PoolToken): string =>
+  symbol === null ? address : `${symbol} (${address})`;

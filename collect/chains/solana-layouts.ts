@@ -24,6 +24,8 @@ export interface PoolHead {
 }
 
 export interface PoolProgram {
+  /** Its `kind` in the configuration. */
+  kind: string;
   /** The name under which its markets are stored. */
   venue: string;
   program: string;
@@ -52,6 +54,7 @@ function depthAccount(account: Account, program: string): AccountFields {
 
 /** Where the two programs of concentrated liquidity differ. */
 interface TickProgram {
+  kind: string;
   venue: string;
   program: string;
   /** Places for ticks in an account. */
@@ -77,6 +80,7 @@ const MAX_SOLANA_TICK = 443_636;
 
 function ticksProgram(program: TickProgram): PoolProgram {
   return {
+    kind: program.kind,
     venue: program.venue,
     program: program.program,
     layout: 'clmm',
@@ -122,6 +126,7 @@ function multiplesAround({ low, high }: TickRange, width: number): number[] {
 const TICK_BYTES = 113;
 
 export const WHIRLPOOL = ticksProgram({
+  kind: 'whirlpool',
   venue: 'Orca',
   program: 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc',
   arrayTicks: 88,
@@ -160,6 +165,7 @@ export function readWhirlpoolArray(
 const RAYDIUM_TICK_BYTES = 168;
 
 export const RAYDIUM_CLMM = ticksProgram({
+  kind: 'raydium-clmm',
   venue: 'Raydium',
   program: 'CAMMCzo5YL8w4VFF8KVHrK22GGUsp5VTaW7grrKgrWqK',
   arrayTicks: 60,
@@ -179,21 +185,25 @@ export const RAYDIUM_CLMM = ticksProgram({
       tick: account.i32(269),
     };
   },
-  readArray(account) {
-    expectType(account, 'TickArrayState');
-    const ticks: [number, bigint][] = [];
-    for (let i = 0; i < 60; i++) {
-      const at = 44 + i * RAYDIUM_TICK_BYTES;
-      if (account.u128(at + 20) > 0n) ticks.push([account.i32(at), account.i128(at + 4)]);
-    }
-    return { start: account.i32(40), pool: account.key(8), ticks };
-  },
+  readArray: (account) => readRaydiumArray(account),
 });
+
+/** A tick without liquidity may hold limit orders, or was in use once. */
+export function readRaydiumArray(account: AccountFields): ReturnType<TickProgram['readArray']> {
+  expectType(account, 'TickArrayState');
+  const ticks: [number, bigint][] = [];
+  for (let i = 0; i < 60; i++) {
+    const at = 44 + i * RAYDIUM_TICK_BYTES;
+    if (account.u128(at + 20) > 0n) ticks.push([account.i32(at), account.i128(at + 4)]);
+  }
+  return { start: account.i32(40), pool: account.key(8), ticks };
+}
 
 const ARRAY_BINS = 70;
 const BIN_BYTES = 144;
 
 export const METEORA_DLMM: PoolProgram = {
+  kind: 'meteora-dlmm',
   venue: 'Meteora',
   program: 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo',
   layout: 'dlmm',
@@ -287,6 +297,7 @@ function reservesHead(
 }
 
 export const RAYDIUM_CPMM: PoolProgram = {
+  kind: 'raydium-cp',
   venue: 'Raydium',
   program: 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQE5qKP1C',
   layout: 'constantProduct',
@@ -309,6 +320,7 @@ const TRADING_STATUSES = new Set([6n, 7n]);
 const RAYDIUM_AMM_BYTES = 752;
 
 export const RAYDIUM_AMM: PoolProgram = {
+  kind: 'raydium-cp',
   venue: 'Raydium',
   program: '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8',
   layout: 'constantProduct',
@@ -325,3 +337,12 @@ export const RAYDIUM_AMM: PoolProgram = {
     );
   },
 };
+
+/** All that can be read. */
+export const POOL_PROGRAMS: readonly PoolProgram[] = [
+  WHIRLPOOL,
+  RAYDIUM_CLMM,
+  METEORA_DLMM,
+  RAYDIUM_CPMM,
+  RAYDIUM_AMM,
+];

@@ -1,10 +1,17 @@
 /** Pools of Solana at one slot. */
 import { setImmediate } from 'node:timers/promises';
 import { keyBytes } from '../../compute/base58.js';
+import type { PoolToken } from '../../storage/import/pool-states.js';
 import { RpcError } from './json-rpc.js';
-import type { PoolSide, PoolState } from './pool-state.js';
+import type { PoolState } from './pool-state.js';
 import { programAddress } from './program-address.js';
-import { AccountFault, decimalsOf, type PoolHead, type PoolProgram } from './solana-layouts.js';
+import {
+  AccountFault,
+  decimalsOf,
+  POOL_PROGRAMS,
+  type PoolHead,
+  type PoolProgram,
+} from './solana-layouts.js';
 import {
   type Account,
   AccountFields,
@@ -61,9 +68,11 @@ async function stateOf(pool: SolanaPool, at: AtSlot): Promise<PoolState | Error 
     return await pool.stateAt(at);
   } catch (error) {
     // Reading past an account's end is a RangeError.
-    if (error instanceof AccountFault) return error;
-    if (error instanceof RangeError) return new AccountFault(`an account is cut: ${error.message}`);
-    throw error;
+    const isCut = error instanceof RangeError;
+    if (!isCut && !(error instanceof AccountFault)) throw error;
+    return new AccountFault(
+      `${pool.address}: ${isCut ? 'an account is cut: ' : ''}${error.message}`,
+    );
   }
 }
 
@@ -93,19 +102,31 @@ export class SolanaPool {
    */
   async stateAt({ accounts }: AtSlot): Promise<PoolState | null> {
     const account = accounts.get(this.address);
-    if (!account) throw new AccountFault('there is no such account');
+    if (!account) {
+      throw new AccountFault("there is no such account: is rpc a node of the pool's chain?");
+    }
     const program = this.programs.find(({ program: id }) => id === account.owner);
-    if (program === undefined) throw new AccountFault(`its account belongs to ${account.owner}`);
+    if (program === undefined) throw new AccountFault(this.strange(account.owner));
     await this.follow(program.readPool(this.address, new AccountFields(account.data)));
     if (this.addresses().some((address) => !accounts.has(address))) return null;
     const found = (address: string) => accounts.get(address) ?? null;
     const head = this.head!;
-    const sides = head.mints.map((mint, i): PoolSide => {
+    const sides = head.mints.map((mint, i): PoolToken => {
       const symbol = readSymbol(found(this.metadata[i]), mint);
       return { address: mint, decimals: decimalsOf(found(mint)), symbol };
     });
     const depth = head.depthAccounts.map((number) => found(this.depth.get(number)!));
     return { layout: program.layout, sides: [sides[0], sides[1]], fields: head.fields(depth) };
+  }
+
+  /** Why an account of another program cannot be read, and what to do. */
+  private strange(owner: string): string {
+    const other = POOL_PROGRAMS.find(({ program }) => program === owner);
+    if (other !== undefined) {
+      return `its account belongs to ${other.venue}'s ${owner}: expected "kind": "${other.kind}"`;
+    }
+    const expected = this.programs.map(({ program }) => program).join(' or ');
+    return `its account belongs to ${owner}, not to ${expected}: it is no pool of this kind`;
   }
 
   private async follow(head: PoolHead): Promise<void> {

@@ -31,8 +31,9 @@ const INTEGER = /^[0-9]+$/;
 const SIGNED_INTEGER = /^-?[0-9]+$/;
 
 /** One side of a pool. */
-interface PoolToken {
+export interface PoolToken {
   address: string;
+  /** Null if nothing names one. */
   symbol: string | null;
   decimals: number;
 }
@@ -123,7 +124,7 @@ class PoolSnapshots {
     if (side < 0) return;
     const reason = this.addState(fields, head, side as 0 | 1);
     if (reason !== null)
-      this.request.report.leftOut.add({ where, what: head.pool ?? pairOf(head), reason });
+      this.request.report.leftOut.add({ where, what: head.pool ?? pairOf(head.tokens), reason });
   }
 
   *rows(): Generator<object, void, undefined> {
@@ -151,7 +152,7 @@ class PoolSnapshots {
     const priceUsd = price * quoteUsd;
     if (!(priceUsd > 0 && priceUsd < Infinity)) return 'the pool has no price';
     const source = this.request.options.source ?? head.source;
-    const market = { source, address: head.pool, pair: pairOf(head) };
+    const market = { source, address: head.pool, pair: pairOf(head.tokens) };
     const snapshot = this.snapshotAt(t, priceUsd);
     const key = marketKey(market);
     if (snapshot.keys.has(key)) {
@@ -183,8 +184,8 @@ class PoolSnapshots {
   }
 }
 
-function pairOf(head: PoolHead): string {
-  return head.tokens.map((token) => token.symbol ?? token.address).join('/');
+export function pairOf(tokens: readonly PoolToken[]): string {
+  return tokens.map((token) => token.symbol ?? token.address).join('/');
 }
 
 function readPoolHead(fields: JsonFields, names: PoolLayout['names']): PoolHead {

@@ -28,8 +28,8 @@ async function open(newest: number, has: (block: number, asked: Asked) => boolea
 }
 
 const twice = async (calls: BlockCalls) => {
-  const first = await calls.words(TO, '3850c7bd', 1);
-  const [a, b] = await Promise.all([1, -1].map((tick) => calls.words(TO, 'f30dba93', 1, tick)));
+  const first = await calls.words(TO, 'slot0', 1);
+  const [a, b] = await Promise.all([1, -1].map((tick) => calls.words(TO, 'ticks', 1, tick)));
   return [first, a, b].map(([value]) => Number(`0x${value}`));
 };
 
@@ -78,6 +78,33 @@ describe('a reading', () => {
       return true;
     });
     expect(await evm.atNewestBlock(twice, never)).toMatchObject({ block: 99, value: [99, 99, 99] });
+  });
+
+  it('of a block whose state the node no longer has begins anew at the newest', async () => {
+    const { node, evm } = await open(100, () => true);
+    const { answer } = node;
+    let newest = 100;
+    node.answer = (asked) => {
+      const { method, params } = asked;
+      if (method !== 'eth_call') {
+        return answer(
+          params[0] === 'latest' ? { ...asked, params: [`0x${newest.toString(16)}`] } : asked,
+        );
+      }
+      if (Number(params[1]) > 300) return answer(asked);
+      newest += 129;
+      return { error: { code: -32000, message: 'missing trie node 0f3a (path 02)' } };
+    };
+    expect(await evm.atNewestBlock(twice, never)).toMatchObject({ block: 358 });
+    node.answer = (asked) =>
+      asked.method === 'eth_call'
+        ? { error: { code: -32000, message: 'missing trie node 0f3a (path 02)' } }
+        : answer(asked);
+    const before = node.requests.length;
+    await expect(evm.atNewestBlock(twice, never)).rejects.toThrow(
+      'it does not keep the state of block 100 while that is read',
+    );
+    expect(node.requests.length - before).toBe(6);
   });
 
   it('stops at other failures', async () => {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { checkSources } from '../../collect/check.js';
-import { RAYDIUM_CPMM, WHIRLPOOL } from '../../collect/chains/solana-layouts.js';
+import { METEORA_DLMM, RAYDIUM_CPMM, WHIRLPOOL } from '../../collect/chains/solana-layouts.js';
 import { AccountFields } from '../../collect/chains/solana-node.js';
 import { Collector } from '../../collect/collector.js';
 import { parseConfig } from '../../collect/config.js';
@@ -15,6 +15,7 @@ import { putTokens, SOL, SolanaStub, TOKENS, USDC, whirlpool } from '../support/
 
 const ORCA = '24WZto6BNjNamZFUPf3nQZZaFpuvBwdqT5B8QQjpNjGb';
 const RAYDIUM = '65shmpuYmxx5p7ggNCZbyrGLCXVqbBR1ZD5aAocRBUNG';
+const OTHER = '9K1HWrGKZKfjTnKfF621BmEQdai4FcUz9tsoF41jwz5B';
 const VAULTS = [
   'FSBDeuLQ19Hse2jzhHfDwTvEoeRWD7UKK4BM1zgbV7pY',
   'HJPjoWUrhoZzkNfRpHuieeFk9WcZWjwy6PBjZ81ngndJ',
@@ -133,7 +134,11 @@ describe('pools of a token', () => {
       [-18_944, '-1000000000000'],
     ]);
     const problems = collector.statuses.map(({ missing }) => missing);
-    expect(problems).toEqual([null, null, `its account belongs to ${TOKENS}`]);
+    expect(problems).toEqual([
+      null,
+      null,
+      `${VAULTS[0]}: its account belongs to ${TOKENS}, not to ${METEORA_DLMM.program}: it is no pool of this kind`,
+    ]);
     // The pools alone, then what they name: each once for all of them.
     expect(stub.node.requests.length).toBe(2);
   });
@@ -165,7 +170,7 @@ describe('pools of a token', () => {
     });
     expect(found).toMatchObject([
       { id: 'orca', venue: 'Orca', missing: null, spreadPct: null },
-      { id: 'ray', missing: null, price: 150, compared: null },
+      { id: 'ray', missing: null, price: 150 },
       { id: 'none', missing: expect.stringContaining('its account belongs to'), price: null },
     ]);
     // x y = k: 1,000 SOL at 150 give 1,000 * (1 - 1 / sqrt(1.01^1.5)) up to bin 1's end.
@@ -175,6 +180,32 @@ describe('pools of a token', () => {
     expect(bids).toBeCloseTo(liquidity * (Math.sqrt(150) - low), 1);
     expect(asks).toBeCloseTo(liquidity * (high - Math.sqrt(150)), 1);
     expect(stub.node.requests.length).toBeLessThanOrEqual(4);
+  });
+
+  it('that a snapshot cannot hold are left out, and the others are stored', async () => {
+    const stub = await openNode();
+    // At a raw price of 2^60, of one SOL: more cents than a number holds exactly.
+    const absurd = whirlpool(415_900, 64, 10n ** 30n);
+    stub.accounts.set(OTHER, [WHIRLPOOL.program, absurd]);
+    const config = configOf(stub.node.url, {
+      id: 'absurd',
+      kind: 'whirlpool',
+      rpc: stub.node.url,
+      pool: OTHER,
+    });
+    const rows: SnapshotRow[] = [];
+    const commit = (lines: readonly string[]) =>
+      Promise.resolve(void rows.push(...lines.map((line) => JSON.parse(line))));
+    const collector = new Collector({ config, clock, context: contextOf(), commit });
+    collector.start();
+    await collector.once(0, never);
+    expect(collector.statuses.map(({ missing }) => missing)).toEqual([
+      null,
+      null,
+      expect.stringMatching(`^${OTHER}: .*a snapshot holds at most`),
+    ]);
+    expect(faultsOf(rows)).toEqual([]);
+    expect(rows[0].markets.length).toBe(2);
   });
 
   it('whose other token has no USD price say so in --check', async () => {
@@ -209,8 +240,12 @@ describe('pools of a token', () => {
 const POOL = `0x${'ab'.repeat(20)}`;
 
 it.each([
-  ['no node', { pool: ORCA }, 'rpc: expected a text'],
-  ['a node of another protocol', { rpc: 'wss://a', pool: ORCA }, 'rpc: expected a URL of http or'],
+  ['no node', { pool: ORCA }, "rpc: expected the URL of a node of the pool's chain"],
+  [
+    'a node of another protocol',
+    { rpc: 'wss://a', pool: ORCA },
+    'rpc: expected an address that begins with http:// or https://',
+  ],
   ['no pool', { rpc: RPC }, 'pool: expected a text'],
   ['a pool of another chain', { rpc: RPC, pool: POOL }, 'pool: expected a base58 address'],
   ['no whole key', { rpc: RPC, pool: ORCA.slice(0, -4) }, 'pool: expected a base58 address'],

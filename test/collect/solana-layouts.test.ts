@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keyBytes, toBase58 } from '../../compute/base58.js';
+import { viewOf } from '../../collect/chains/pool-state.js';
 import { isOnCurve } from '../../collect/chains/program-address.js';
 import {
   METEORA_DLMM,
@@ -13,7 +14,7 @@ import {
   WHIRLPOOL,
 } from '../../collect/chains/solana-layouts.js';
 import { AccountFields } from '../../collect/chains/solana-node.js';
-import { binClmm, roundLadder } from '../reference/binning.js';
+import { binClmm, binDlmm, roundLadder } from '../reference/binning.js';
 import {
   decodeKey,
   LB_PAIR,
@@ -149,6 +150,7 @@ describe('ticks', () => {
           if (low <= tick && tick < high) liquidity += amount;
         }
         const ticks = [...nets].filter(([, net]) => net !== 0n).sort(([a], [b]) => a - b);
+        fc.pre(ticks.length > 0);
         const sqrtPrice = BigInt(Math.round(1.0001 ** (tick / 2) * 2 ** 64));
         const account =
           name === 'Whirlpool'
@@ -227,6 +229,19 @@ function near(found: [number, number, number][], expected: [number, number, numb
   }
 }
 
+/** `(1 + step / 10,000)^id` from whole numbers, rounded once. */
+function exactPower(step: number, id: number): number {
+  const [above, below] = id < 0 ? [10_000, 10_000 + step] : [10_000 + step, 10_000];
+  // 2^320 keeps 60 digits of all that are compared.
+  const scale = 1n << 320n;
+  let [result, square] = [scale, (scale * BigInt(above)) / BigInt(below)];
+  for (let n = Math.abs(id); n > 0; n = Math.floor(n / 2)) {
+    if (n % 2 === 1) result = (result * square) / scale;
+    square = (square * square) / scale;
+  }
+  return Number(result) / 2 ** 320;
+}
+
 describe('pools of Meteora', () => {
   it('have the bins of their arrays', () => {
     const bins = fc.uniqueArray(
@@ -272,6 +287,91 @@ describe('pools of Meteora', () => {
     );
   });
 
+  it('have the ladder of all their bins, at any price and with any decimals', () => {
+    const pool = fc.record({
+      step: fc.constantFrom(1, 4, 10, 25, 80, 250, 400),
+      // Beyond 512 arrays to a side the pair's own bitmap ends.
+      active: fc.oneof(
+        fc.integer({ min: -80_000, max: 80_000 }),
+        fc.constantFrom(-35_841, -35_840, -71, -70, -1, 0, 69, 70, 35_839, 35_840),
+      ),
+      decimals: fc.tuple(fc.nat(18), fc.nat(18)),
+      token: fc.constantFrom(0 as const, 1 as const),
+      // Ids around the active one by hundredths of the ladder's reach, and the amounts there in whole tokens.
+      bins: fc.uniqueArray(
+        fc.tuple(fc.integer({ min: -110, max: 110 }), fc.integer({ min: 1, max: 10_000 })),
+        { selector: ([place]) => place, minLength: 1, maxLength: 20 },
+      ),
+    });
+    fc.assert(
+      fc.property(pool, ({ step, active, decimals, token, bins }) => {
+        const exponent = active * Math.log10(1 + step / 10_000) + decimals[0] - decimals[1];
+        fc.pre(Math.abs(exponent) < 6);
+        const reach = Math.ceil((242.5 * Math.log(1.01)) / Math.log(1 + step / 10_000));
+        const raw = (amount: number, side: 0 | 1) => BigInt(amount) * 10n ** BigInt(decimals[side]);
+        const fits = (amount: bigint) => amount < 2n ** 64n;
+        const list = bins
+          .map(([place, amount]): [number, bigint, bigint] => [
+            active + Math.round((place * reach) / 100),
+            place >= 0 ? raw(amount, 0) : 0n,
+            place <= 0 ? raw(amount, 1) : 0n,
+          ])
+          .filter(([id, x, y], i, all) => {
+            const isFirst = all.findIndex(([other]) => other === id) === i;
+            return isFirst && fits(x) && fits(y);
+          });
+        fc.pre(list.length > 0);
+        const values = {
+          active_id: active,
+          bin_step: step,
+          status: 0,
+          token_x_mint: SOL,
+          token_y_mint: USDC,
+        };
+        const head = METEORA_DLMM.readPool(
+          POOL,
+          new AccountFields(pack(LB_PAIR, values, 'LbPair')),
+        );
+        const accounts = head.depthAccounts.map((index) =>
+          list.some(([id]) => Math.floor(id / 70) === index)
+            ? { owner: METEORA_DLMM.program, data: packBinArray({ pool: POOL, index }, list) }
+            : null,
+        );
+        const sides = [
+          { address: SOL, decimals: decimals[0], symbol: null },
+          { address: USDC, decimals: decimals[1], symbol: null },
+        ] as const;
+        const state = { layout: 'dlmm', sides, fields: head.fields(accounts) } as const;
+        const found = viewOf(state, POOL, token === 0 ? SOL : USDC);
+        // Bins beyond the accounts that are read are beyond the ladder.
+        const ids = state.fields.bins as [number, string, string][];
+        if (ids.length === 0) {
+          expect(found).toContain('holds nothing within the ladder');
+          return;
+        }
+        if (typeof found === 'string') throw new Error(found);
+        const inY = exactPower(step, active) * 10 ** (decimals[0] - decimals[1]);
+        const exact = token === 0 ? inY : 1 / inY;
+        expect(Math.abs(found.price / exact - 1)).toBeLessThan(1e-11);
+        const whole = {
+          bin_step: step,
+          active_id: active,
+          bins: list.map(([id, x, y]): [number, number, number] => [
+            id,
+            Number(x) / 10 ** decimals[0],
+            Number(y) / 10 ** decimals[1],
+          ]),
+          decimals_x: decimals[0],
+          decimals_y: decimals[1],
+          token: token === 0 ? 'x' : 'y',
+          quote_usd: 1,
+        } as const;
+        near(cellsOf(found.price, found.body(1)), roundLadder(binDlmm(found.price, whole)));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it.skipIf(!hasShared)('equal what others decoded of a real one', () => {
     const pool = 'EtAdVRLFH22rjWh3mcUasKFF27WtHhsaCvK27tPFFWig';
     const file = (part: string) =>
@@ -288,6 +388,16 @@ describe('pools of Meteora', () => {
     const arrays = [file('bin_array_2'), file('bin_array_1')].map(readBinArray);
     expect(arrays.map((array) => array.pool)).toEqual([pool, pool]);
     expect(arrays.flatMap(({ bins }) => bins)).toEqual(state.bins);
+    // Each bin has its price, times 2^64: that of its id by the pair's step, in exact arithmetic.
+    for (const part of ['bin_array_1', 'bin_array_2']) {
+      const array = file(part);
+      for (let i = 0; i < 70; i++) {
+        const price = Number(array.u128(56 + 144 * i + 16)) / 2 ** 64;
+        if (price === 0) continue;
+        const id = Number(array.i64(8)) * 70 + i;
+        expect(Math.abs(price / exactPower(state.bin_step, id) - 1)).toBeLessThan(1e-14);
+      }
+    }
   });
 });
 

@@ -241,8 +241,28 @@ describe('pools', () => {
       expect.stringContaining('its account is no Whirlpool'),
       expect.stringContaining('an account is cut'),
       expect.stringContaining(`its account belongs to ${TOKENS_2022}`),
-      expect.stringContaining('there is no such account'),
+      `${SOL}: there is no such account: is rpc a node of the pool's chain?`,
     ]);
+  });
+
+  it('of another kind say which', async () => {
+    const { stub, node } = await open();
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(0)]);
+    const pool = new SolanaPool(POOL, [RAYDIUM_CPMM, RAYDIUM_AMM]);
+    const { states } = await readSolanaPools(node, [pool], never);
+    expect(states.map(reasonOf)).toEqual([
+      `${POOL}: its account belongs to Orca's ${WHIRLPOOL.program}: expected "kind": "whirlpool"`,
+    ]);
+  });
+
+  it('without liquidity within the ladder have no sample: their price means nothing', async () => {
+    const { stub, node } = await open();
+    stub.accounts.set(POOL, [WHIRLPOOL.program, whirlpool(0)]);
+    const { states } = await readSolanaPools(node, [new SolanaPool(POOL, [WHIRLPOOL])], never);
+    if (states[0] instanceof Error) throw states[0];
+    expect(viewOf(states[0], POOL, SOL)).toBe(
+      `${POOL}: holds nothing within the ladder: its price means nothing`,
+    );
   });
 
   it('refuse arrays of another pool, and of another program', async () => {
@@ -318,7 +338,7 @@ describe('pools of constant product', () => {
     expect(view.body(1)).toEqual({ constant_product: body });
     expect(view.price).toBe(y / x);
     expect(viewOf(state, 'pool', USDC)).toMatchObject({ price: x / y, pair: `SOL/${USDC}` });
-    expect(viewOf(state, 'pool', POOL)).toBe(`the pool holds ${SOL} and ${USDC}`);
+    expect(viewOf(state, 'pool', POOL)).toBe(`pool: holds SOL (${SOL}) and ${USDC}, not ${POOL}`);
   });
 
   it('are refused where they do not trade, or owe more than they hold', async () => {
@@ -335,6 +355,6 @@ describe('pools of constant product', () => {
   it('have no price while a vault is empty', async () => {
     const state = await read(RAYDIUM_AMM.program, amm(), [3n, 750n]);
     if (state instanceof Error) throw state;
-    expect(viewOf(state, 'pool', SOL)).toBe('the pool has no price');
+    expect(viewOf(state, 'pool', SOL)).toBe('pool: has no price');
   });
 });

@@ -94,23 +94,26 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
   });
 
   it('do not stop the others where one is no pool', async () => {
+    const [token, nobody] = [uniswap.tokens[0].toLowerCase(), chain.account.toLowerCase()];
     const pools = [
       new UniswapPool(pair, 3),
-      new UniswapPool(uniswap.tokens[0], 2),
-      new UniswapPool(chain.account, 3),
+      new UniswapPool(pool, 2),
+      new UniswapPool(token, 2),
+      new UniswapPool(nobody, 3),
       new UniswapPool(pool, 3),
     ];
     const { states } = await evmReader(chain.url)(pools, never);
     expect(states.map(reasonOf)).toEqual([
-      expect.stringContaining('reverted'),
-      expect.stringContaining('reverted'),
-      expect.stringContaining('no such contract'),
+      `${pair}: it is a pair of Uniswap v2 or a fork: expected "kind": "uniswap-v2" with "pair"`,
+      `${pool}: it is a pool of Uniswap v3 or a fork: expected "kind": "uniswap-v3" with "pool"`,
+      `${token}: it is a token, or a pool of another kind, which is not read`,
+      `${nobody}: chain 31337 has no such contract: is rpc a node of the pool's chain?`,
       null,
     ]);
   });
 
   it('are read with the selectors of their functions', async () => {
-    const { SELECTOR } = await import('../../collect/chains/uniswap.js');
+    const { SELECTOR } = await import('../../collect/chains/evm-node.js');
     const words = { tickBitmap: 'int16', ticks: 'int24' } as Record<string, string>;
     for (const [name, selector] of Object.entries(SELECTOR)) {
       expect([name, selector]).toEqual([

@@ -48,8 +48,8 @@ export class Chain {
     readonly account: string,
   ) {}
 
-  static async start(): Promise<Chain> {
-    const child = spawn(ANVIL!, ['--port', '0']);
+  static async start(...flags: string[]): Promise<Chain> {
+    const child = spawn(ANVIL!, ['--port', '0', ...flags]);
     atEnd(() => child.kill('SIGKILL'));
     const url = await new Promise<string>((found, failed) => {
       child.once('exit', () => failed(new Error('anvil ended')));
@@ -86,6 +86,36 @@ export class Chain {
   async send(to: string, signature: string, ...args: Word[]): Promise<Parsed[]> {
     const data = `0x${await this.selector(signature)}${args.map(wordOf).join('')}`;
     return (await this.sent({ to, data })).logs;
+  }
+
+  /**
+   * Puts a contract that returns these words from each function, whatever its arguments are, and reverts for others.
+   * @returns its address
+   */
+  async put(answers: Readonly<Record<string, readonly Word[]>>): Promise<string> {
+    const entries = await Promise.all(
+      Object.entries(answers).map(async ([signature, words]) => ({
+        selector: await this.selector(signature),
+        data: words.map(wordOf).join(''),
+      })),
+    );
+    // The selector is compared with each; then data from the code's end are returned.
+    const [HEAD, CASE, REVERT, RETURN] = [6, 11, 5, 16];
+    const hex = (value: number, bytes: number) => value.toString(16).padStart(2 * bytes, '0');
+    const bodiesAt = HEAD + CASE * entries.length + REVERT;
+    let dataAt = bodiesAt + RETURN * entries.length;
+    let [cases, bodies, data] = ['', '', ''];
+    entries.forEach((entry, i) => {
+      const length = entry.data.length / 2;
+      cases += `8063${entry.selector}1461${hex(bodiesAt + RETURN * i, 2)}57`;
+      bodies += `5b61${hex(length, 2)}61${hex(dataAt, 2)}60003961${hex(length, 2)}6000f3`;
+      data += entry.data;
+      dataAt += length;
+    });
+    const code = `60003560e01c${cases}60006000fd${bodies}${data}`;
+    const address = `0x${(++this.id).toString(16).padStart(40, 'f')}`;
+    await this.request('anvil_setCode', address, `0x${code}`);
+    return address;
   }
 
   /** @returns the words of the result */

@@ -35,6 +35,18 @@ export class RpcNode {
     return node;
   }
 
+  /** Answers whole requests as another node does. */
+  passOnTo(url: string): void {
+    this.intercept = (_calls, response, body) => {
+      const init = { method: 'POST', body: JSON.stringify(body) };
+      const headers = { 'content-type': 'application/json' };
+      void fetch(url, { ...init, headers })
+        .then((reply) => reply.text())
+        .then((text) => response.end(text));
+      return true;
+    };
+  }
+
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += chunk;
