@@ -4,8 +4,8 @@ import { type FileHandle, lstat, open, readdir, rename, stat, statfs } from 'nod
 import path from 'node:path';
 
 /** Writes a file completely to the disk before giving it its name. */
-export async function writeWhole(file: string, content: Uint8Array): Promise<void> {
-  const made = await open(`${file}.new`, 'w', 0o600);
+export async function writeWhole(file: string, content: Uint8Array, mode = 0o600): Promise<void> {
+  const made = await open(`${file}.new`, 'w', mode);
   try {
     await made.writeFile(content);
     await made.sync();

@@ -21,6 +21,7 @@ import type {
   TokenSearch,
   TokenSymbol,
 } from './contract.js';
+import type { ExportSource } from './export/source.js';
 import type { Settings, SettingsChange } from './log/settings.js';
 
 /** `F` is the operation's signature. */
@@ -86,6 +87,10 @@ const OPERATIONS = {
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** Tells the server how a collector's sources do. */
   reportSources: ofStore<(report: CollectorReport) => Promise<void>>(),
+  /** See ExportSource. */
+  exportTokens: ofStore<ExportSource['exportTokens']>(),
+  exportDirectory: ofStore<ExportSource['exportDirectory']>(),
+  exportBlocks: ofStore<ExportSource['exportBlocks']>(),
   /** The tokens in the queue, oldest first. */
   listQueue: ofStore<() => Promise<QueuedToken[]>>(),
 };

@@ -51,6 +51,7 @@ import {
 } from './data-directory.js';
 import { fileBytes } from './disk.js';
 import { DepthReader } from './depth/depth-reader.js';
+import { type ExportSource, StoreExports } from './export/source.js';
 import { type Cutoffs, nextRetentionStep, type RetentionStep } from './depth/retention-steps.js';
 import type { DiskRoom } from './duckdb/disk-room.js';
 import { putBackWal } from './duckdb/opening.js';
@@ -102,6 +103,9 @@ export class Store implements StoreOperations {
   readonly orders: OrderSource;
   readonly lp: LpSource;
   readonly holders: HolderReader;
+  readonly exportTokens: ExportSource['exportTokens'];
+  readonly exportDirectory: ExportSource['exportDirectory'];
+  readonly exportBlocks: ExportSource['exportBlocks'];
   readonly keys: KeyRing;
   readonly usage: UsageBook;
   readonly queue: WaitingTokens;
@@ -139,6 +143,10 @@ export class Store implements StoreOperations {
       tokenHours: (fromHourS, toHourS) => tokenHours(database, fromHourS, toHourS),
     };
     this.holders = new HolderReader(database, holderTokens);
+    const exports = new StoreExports({ database, catalog, directories, depth: this.depth });
+    this.exportTokens = (afterId) => exports.exportTokens(afterId);
+    this.exportDirectory = (request) => exports.exportDirectory(request);
+    this.exportBlocks = (ids) => exports.exportBlocks(ids);
   }
 
   /**

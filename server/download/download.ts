@@ -4,6 +4,7 @@ import path from 'node:path';
 import { isoOf } from '../../compute/time.js';
 import { syncFile } from '../../storage/disk.js';
 import { absent } from '../../storage/errors.js';
+import { takeLock } from '../../storage/file-lock.js';
 import { arrowWriter } from './arrow-file.js';
 import {
   csvWriter,
@@ -12,7 +13,6 @@ import {
   type PageWriter,
   type ReplayFormat,
 } from './formats.js';
-import { takeLock } from './lock.js';
 import type { RemotePage } from './page.js';
 import { parquetWriter } from './parquet-file.js';
 import { PartFile, partPaths, type PartPaths, removeParts } from './part-file.js';
@@ -76,7 +76,11 @@ export async function download(options: Download): Promise<DownloadResult> {
   const { out, restart } = options;
   const paths = partPaths(out);
   await checkOutput(options);
-  const unlock = await takeLock(paths.lock);
+  const unlock = await takeLock(paths.lock, {
+    what: 'this file',
+    command: 'fathom replay',
+    Refusal: ReplayError,
+  });
   try {
     if (restart) await removeParts(paths);
     const part = await openPart(options, paths);

@@ -1,6 +1,6 @@
 /**
  * A file that is written in steps and can be resumed after an interruption at any time: `OUT.part` has
- * the data, `OUT.part.state` says how much of it is valid and what comes next. A lock (lock.ts) prevents two
+ * the data, `OUT.part.state` says how much of it is valid and what comes next. A lock (storage/file-lock.ts) prevents two
  * processes from writing it.
  */
 import { createHash } from 'node:crypto';

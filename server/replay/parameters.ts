@@ -52,8 +52,9 @@ export interface ReplayRequest extends ReplayWindow {
   query: ReplayQuery;
 }
 
-const MIN_PCT = -90;
-const MAX_PCT = 1000;
+/** Bounds of a band. */
+export const MIN_PCT = -90;
+export const MAX_PCT = 1000;
 /** The most items of a list parameter. */
 const MAX_LIST_ITEMS = 100;
 /** The most characters of a venue's key or name. */

@@ -10,6 +10,7 @@ import type {
 import { client } from './client.js';
 import { StoreUnavailableError } from '../errors.js';
 import { called } from './duckdb-error.js';
+import { GivenColumns, type GivenTable } from './given-columns.js';
 import { GivenRows } from './given-rows.js';
 import type {
   GivenRow,
@@ -30,9 +31,11 @@ const INLINE_BYTES = 12;
 
 export class Connection implements Statements {
   private readonly given: GivenRows;
+  private readonly givenColumns: GivenColumns;
 
   constructor(private readonly connection: DuckDBConnection) {
     this.given = new GivenRows(connection);
+    this.givenColumns = new GivenColumns(connection);
   }
 
   async run(
@@ -46,6 +49,13 @@ export class Connection implements Statements {
     } finally {
       this.given.forget();
     }
+  }
+
+  /** Runs a statement that reads a table as `given_columns()`. @throws also what the table's next() throws */
+  async runOn(table: GivenTable, sql: string): Promise<void> {
+    const reading = this.givenColumns.use(sql, table);
+    // If next() has failed, DuckDB's own error says less.
+    await called(() => this.connection.run(reading)).finally(() => this.givenColumns.forget());
   }
 
   async rows(sql: string, values: readonly SqlValue[] = []): Promise<SqlRow[]> {

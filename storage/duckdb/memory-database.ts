@@ -21,14 +21,21 @@ export class MemoryDatabase extends Connection {
 
   /** @throws DiskFullError if there is no room for a file that the statement writes */
   override async run(...statement: Parameters<Connection['run']>): Promise<void> {
-    await super.run(...statement).catch((error: unknown) => {
-      const isFull = error instanceof DuckDBError && error.isDiskFull;
-      throw isFull ? new DiskFullError('the database in memory') : error;
-    });
+    await super.run(...statement).catch(throwNamed);
+  }
+
+  /** @throws DiskFullError as run() */
+  override async runOn(...statement: Parameters<Connection['runOn']>): Promise<void> {
+    await super.runOn(...statement).catch(throwNamed);
   }
 
   override close(): void {
     super.close();
     this.instance.closeSync();
   }
+}
+
+function throwNamed(error: unknown): never {
+  const isFull = error instanceof DuckDBError && error.isDiskFull;
+  throw isFull ? new DiskFullError('the database in memory') : error;
 }

@@ -12,7 +12,7 @@ import { serveOptions } from '../../dist/server/cli/serve-options.js';
 import { SERVE_FLAGS } from '../../dist/server/cli/settings.js';
 import { startService } from '../../dist/server/service.js';
 import { arrowWriter } from '../../dist/server/download/arrow-file.js';
-import { takeLock } from '../../dist/server/download/lock.js';
+import { takeLock } from '../../dist/storage/file-lock.js';
 import { parquetWriter } from '../../dist/server/download/parquet-file.js';
 import { PartFile, partPaths } from '../../dist/server/download/part-file.js';
 import { createLogger } from '../../dist/server/logger.js';
@@ -297,8 +297,8 @@ const cases = {
     await part.commit({});
     await part.close();
     await failing(() => PartFile.open(paths, { bytes: 2 ** 60, state: {} }));
-    const release = await takeLock(paths.lock);
-    await failing(() => takeLock(paths.lock));
+    const release = await takeLock(paths.lock, { what: '', command: '', Refusal: Error });
+    await failing(() => takeLock(paths.lock, { what: '', command: '', Refusal: Error }));
     await release();
     for (const writer of [arrowWriter, parquetWriter]) {
       await failing(() => writer.convert(totals, at('part'), at('converted')));

@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { takeLock } from '../../server/download/lock.js';
-import { ReplayError } from '../../server/download/request.js';
+import { InputError } from '../../storage/errors.js';
+import { takeLock as take } from '../../storage/file-lock.js';
 import { temporaryDirectory } from '../support/folders.js';
+
+const LOCKED = { what: 'this file', command: 'fathom replay', Refusal: InputError };
+const takeLock = (file: string) => take(file, LOCKED);
 
 let folder: string;
 let lock: string;
@@ -19,12 +22,12 @@ function endedPid(): number {
   return spawnSync(process.execPath, ['-e', '']).pid;
 }
 
-describe('The lock of a download', () => {
+describe('The lock of a file', () => {
   it('is taken by one at a time, and is free again once released', async () => {
     const release = await takeLock(lock);
     expect(readFileSync(lock, 'utf8')).toMatch(new RegExp(`^${process.pid} [0-9a-f-]{36}$`));
     const refused = takeLock(lock);
-    await expect(refused).rejects.toBeInstanceOf(ReplayError);
+    await expect(refused).rejects.toBeInstanceOf(InputError);
     await expect(refused).rejects.toThrow(`process ${process.pid} is writing this file`);
     expect(readdirSync(folder)).toEqual(['out.part.lock']);
     await release();
@@ -43,7 +46,7 @@ describe('The lock of a download', () => {
       const taken = takers.filter((one) => one.status === 'fulfilled');
       expect(taken).toHaveLength(1);
       for (const one of takers) {
-        if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(ReplayError);
+        if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(InputError);
       }
       await expect(takeLock(lock)).rejects.toThrow('is writing this file');
       for (const { value: release } of taken) await release();
@@ -72,11 +75,11 @@ describe('The lock of a download', () => {
 
   it('is held once among processes', async () => {
     const script = path.join(folder, 'take.mjs');
-    const module = path.resolve('dist/server/download/lock.js');
+    const module = path.resolve('dist/storage/file-lock.js');
     writeFileSync(
       script,
       `import { takeLock } from ${JSON.stringify(module)};
-       process.on('message', () => takeLock(process.argv[2]).then(() => process.send('taken'), () => process.send('refused')));
+       process.on('message', () => takeLock(process.argv[2], { what: '', command: '', Refusal: Error }).then(() => process.send('taken'), () => process.send('refused')));
        process.send('ready');`,
     );
     const children = Array.from({ length: 3 }, () => fork(script, [lock]));

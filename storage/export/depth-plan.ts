@@ -1,0 +1,95 @@
+/** Which snapshots of a token's depth each file of an export holds: those that pages show (docs/definitions.md#replay-tiers). */
+import { createHash } from 'node:crypto';
+import { type Market, type Tier, TIER_LENGTH_S, TIERS } from '../../compute/market.js';
+import { DAY_S } from '../../compute/time.js';
+import type { PlannedSnapshot } from '../contract.js';
+import { EMPTY_DIRECTORY, planSnapshots } from '../depth/directory.js';
+import { type ExportView, dayOf } from './layout.js';
+import type { ExportDirectory, ExportSource, ExportToken } from './source.js';
+
+/** Days of a directory that are read at once. */
+const DAYS_AT_ONCE = 32;
+/** A finer snapshot hides coarser ones that lie less than this before it. */
+const HIDING_S = Math.max(...Object.values(TIER_LENGTH_S));
+
+/** A day's snapshots of one tier. */
+export interface DayPlan {
+  tier: Tier;
+  dayS: number;
+  /** In order of time. */
+  snapshots: readonly PlannedSnapshot[];
+  /** The segments that they index. */
+  segmentIds: readonly number[];
+}
+
+/** Reads one token's directory, a few weeks at a time. */
+export class TokenPlans {
+  /** The token's markets in order of first arrival. */
+  markets: readonly Market[] = [];
+  private part: ExportDirectory = { directory: EMPTY_DIRECTORY, span: null, markets: [] };
+  private partFromS = 0;
+  private partToS = 0;
+
+  constructor(
+    private readonly source: ExportSource,
+    private readonly token: ExportToken,
+    private readonly view: ExportView,
+    private readonly nowS: number,
+  ) {}
+
+  /** Time of the token's first and last stored snapshots; null without any. */
+  async span(): Promise<ExportDirectory['span']> {
+    await this.load(0, 0);
+    return this.part.span;
+  }
+
+  /** Forgets what was read: segments were replaced. */
+  forget(): void {
+    this.partToS = this.partFromS = 0;
+  }
+
+  /**
+   * The snapshots of one day in `fromS <= t < toS`, by tier; tiers without any are left out.
+   * @param dayS the first second of the day
+   */
+  async plan(dayS: number, fromS: number, toS: number): Promise<DayPlan[]> {
+    const { step_s: stepS } = this.view;
+    // A step may begin a day earlier; the one that ends at midnight belongs to the next day.
+    const begin = Math.max(fromS, dayS - (stepS === null ? 0 : stepS - 1));
+    const end = Math.min(toS, dayS + DAY_S + (stepS === null ? 0 : 1));
+    await this.load(begin, end);
+    const { segmentIds, snapshots } = planSnapshots(this.part.directory, {
+      fromS: begin,
+      toS: end,
+      nowS: this.nowS,
+      maxSnapshots: Infinity,
+      ...(stepS === null ? {} : { stepS }),
+    });
+    const own = snapshots.filter(({ t }) => dayOf(t) === dayS);
+    return TIERS.flatMap((tier) => {
+      const ofTier = own.filter((snapshot) => snapshot.tier === tier);
+      return ofTier.length === 0 ? [] : [{ tier, dayS, segmentIds, snapshots: ofTier }];
+    });
+  }
+
+  private async load(fromS: number, toS: number): Promise<void> {
+    if (fromS >= this.partFromS && toS <= this.partToS && toS > 0) return;
+    const { chain, address } = this.token;
+    const [partFromS, partToS] = [fromS, Math.max(toS, fromS + DAYS_AT_ONCE * DAY_S)];
+    const window = { fromS: partFromS, toS: partToS + HIDING_S };
+    const knownMarkets = this.markets.length;
+    this.part = await this.source.exportDirectory({ chain, address, ...window, knownMarkets });
+    this.partFromS = partFromS;
+    this.partToS = partToS;
+    // A new list only if it is longer: what is derived from a list is kept with it.
+    if (this.part.markets.length > 0) this.markets = [...this.markets, ...this.part.markets];
+  }
+}
+
+/** Changes with what a file of these snapshots holds. @param dataset part of the digest */
+export function digestOf({ snapshots }: DayPlan, dataset: string): string {
+  const hash = createHash('sha256').update(dataset);
+  const values = new Uint32Array(2 * snapshots.length);
+  snapshots.forEach(({ t, digest }, i) => values.set([t, digest], 2 * i));
+  return hash.update(values).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,108 @@
+/** What an export reads from a store, in bounded parts: operations of commands (storage/operations.ts). */
+import type { Market } from '../../compute/market.js';
+import { SegmentGoneError, type TokenName } from '../contract.js';
+import { byTier, type Directory, lastTime, overlapping } from '../depth/directory.js';
+import type { Catalog } from '../depth/catalog.js';
+import type { DepthReader } from '../depth/depth-reader.js';
+import type { Directories } from '../depth/directories.js';
+import type { Database } from '../duckdb/database.js';
+import { InputError } from '../errors.js';
+
+/** Tokens in one reply. */
+const TOKENS_AT_ONCE = 2000;
+/** Segments whose blocks fit into one reply: one takes up to some 100 KiB, except for very large snapshots. */
+export const BLOCKS_AT_ONCE = 32;
+
+/** A token as exports list it. */
+export interface ExportToken extends TokenName {
+  tokenId: number;
+  symbol: string | null;
+  name: string | null;
+  decimals: number | null;
+  asset: string | null;
+  /** Another text once the stored segments of its depth are others; null without depth. */
+  stamp: string | null;
+}
+
+/** A window of a token's depth: `fromS <= t < toS`. */
+export interface DirectoryRequest extends TokenName {
+  fromS: number;
+  toS: number;
+  /** How many of its markets the caller knows. */
+  knownMarkets: number;
+}
+
+export interface ExportDirectory {
+  /** The segments that have snapshots in the window. */
+  directory: Directory;
+  /** Time of the first and the last snapshot of any tier, at any time; null without depth. */
+  span: { firstT: number; lastT: number } | null;
+  /** The token's markets after the known ones. */
+  markets: readonly Market[];
+}
+
+export interface ExportSource {
+  /** The next tokens with ids after `afterId`, ascending; none after the last one. */
+  exportTokens(afterId: number): Promise<ExportToken[]>;
+  /** @throws InputError if the store does not know the token */
+  exportDirectory(request: DirectoryRequest): Promise<ExportDirectory>;
+  /** The LZ4 blocks of at most BLOCKS_AT_ONCE segments, in order; null if one was replaced. @throws DamageError */
+  exportBlocks(segmentIds: readonly number[]): Promise<Uint8Array[] | null>;
+}
+
+interface Parts {
+  database: Database;
+  catalog: Catalog;
+  directories: Directories;
+  depth: DepthReader;
+}
+
+export class StoreExports implements ExportSource {
+  constructor(private readonly parts: Parts) {}
+
+  async exportTokens(afterId: number): Promise<ExportToken[]> {
+    const { database } = this.parts;
+    const rows = await database.rows(
+      `SELECT token_id, chain, address, symbol, name, decimals, asset, stamp
+       FROM (SELECT * FROM tokens WHERE token_id > ? ORDER BY token_id LIMIT ${TOKENS_AT_ONCE})
+       LEFT JOIN (SELECT token_id, count(*) || '-' || max(segment_id) || '-' || bit_xor(hash(segment_id)) AS stamp
+                  FROM segments WHERE token_id > ? GROUP BY token_id) USING (token_id)
+       ORDER BY token_id`,
+      [afterId, afterId],
+    );
+    return rows.map(([tokenId, chain, address, symbol, name, decimals, asset, stamp]) => {
+      return { tokenId, chain, address, symbol, name, decimals, asset, stamp } as ExportToken;
+    });
+  }
+
+  async exportDirectory(request: DirectoryRequest): Promise<ExportDirectory> {
+    const { catalog, directories } = this.parts;
+    const { chain, address, fromS, toS, knownMarkets } = request;
+    const token = catalog.token(chain, address);
+    if (token === undefined) {
+      throw new InputError(`the store does not know the token ${chain}:${address}`);
+    }
+    const whole = await directories.get(token.tokenId);
+    const lastT = lastTime(whole);
+    const firsts = Object.values(whole).flatMap((refs) => refs.slice(0, 1));
+    const firstT = Math.min(...firsts.map(({ times }) => times[0]));
+    return {
+      directory: byTier((tier) => {
+        const { from, to } = overlapping(whole[tier], fromS, toS - 1);
+        return whole[tier].slice(from, to);
+      }),
+      span: lastT < 0 ? null : { firstT, lastT },
+      // Read after the directory: a commit in between only appends markets.
+      markets: this.parts.depth.markets(token.tokenId).slice(knownMarkets),
+    };
+  }
+
+  async exportBlocks(segmentIds: readonly number[]): Promise<Uint8Array[] | null> {
+    try {
+      return await this.parts.depth.readSegments(segmentIds.slice(0, BLOCKS_AT_ONCE));
+    } catch (error) {
+      if (error instanceof SegmentGoneError) return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { InputError } from '../../storage/errors.js';
+import { takeLock } from '../../storage/file-lock.js';
+import {
+  AS_OF,
+  expectedRows,
+  FIRST_T,
+  MINT,
+  OLD_MINT,
+  startMarket,
+  type Market,
+} from '../cli/replay-client-support.js';
+import { fathom } from '../support/cli.js';
+import { temporaryDirectory } from '../support/folders.js';
+import { exportedFiles, inodesOf, rowsOf } from './exports.js';
+
+let market: Market;
+beforeAll(async () => {
+  market = await startMarket();
+});
+
+const TOKEN = ['--token', `mainchain:${MINT}`];
+const exported = (out: string, ...flags: string[]) =>
+  fathom(['export', '--data', market.data, '--out', out, ...flags]);
+const newFolder = () => path.join(temporaryDirectory(), 'export');
+
+async function exportedTo(out: string, ...flags: string[]) {
+  const { status, stdout, stderr } = await exported(out, '--json', ...flags);
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  return JSON.parse(stdout) as Record<string, number>;
+}
+
+const CELLS =
+  'address, t, tier, price_usd, source, exchange_type, type, market_address, pair, bin, support_usd, resistance_usd';
+
+describe('fathom export, beside a server', () => {
+  it('writes the cells that were ingested, a file for each day and tier', async () => {
+    const out = newFolder();
+    const { written, rows } = await exportedTo(out, '--dataset', 'cells');
+    expect(exportedFiles(out)).toHaveLength(written + 1);
+    for (const name of exportedFiles(out).filter((name) => name !== '_fathom.json')) {
+      expect(name).toMatch(
+        /^cells\/chain=mainchain\/date=202\d-\d\d-\d\d\/[0-9A-Za-z]+-(raw|15m)\.parquet$/,
+      );
+    }
+    const found = await rowsOf(out, 'cells', `${CELLS}, epoch_ms(timestamp), price`, MINT);
+    const expected = expectedRows(market.rows).map((row) => {
+      const [, , t, , price] = row as [string, string, number, string, number];
+      const bin = row[10] as number;
+      return [...row.slice(1), t * 1000, price * 1.01 ** bin];
+    });
+    expect(found.map((row) => row.slice(0, -1))).toEqual(expected.map((row) => row.slice(0, -1)));
+    found.forEach((row, i) => expect(row.at(-1)).toBeCloseTo(expected[i].at(-1) as number, 9));
+    expect(rows).toBe(expected.length + (await rowsOf(out, 'cells', 't', OLD_MINT)).length);
+    // The day of the file, and the columns of the folders.
+    const folders = `chain = 'mainchain' AND date = timestamp::DATE`;
+    expect(await rowsOf(out, 'cells', `bool_and(${folders})`)).toEqual([[true]]);
+  });
+
+  it('writes nothing if nothing has changed, and only what is missing or of another size', async () => {
+    const out = newFolder();
+    const first = await exportedTo(out, ...TOKEN);
+    expect(first.unchanged).toBe(0);
+    const before = inodesOf(out);
+    const second = await exportedTo(out, ...TOKEN);
+    expect(second).toMatchObject({ written: 0, removed: 0, unchanged: first.written });
+    expect(inodesOf(out)).toEqual(before);
+    const files = exportedFiles(out).filter((name) => name.endsWith('.parquet'));
+    rmSync(path.join(out, files[0]));
+    writeFileSync(path.join(out, files[1]), 'cut');
+    expect(await exportedTo(out, ...TOKEN)).toMatchObject({ written: 2 });
+    const changed = [...inodesOf(out)].filter(([name, inode]) => before.get(name) !== inode);
+    expect(changed.map(([name]) => name).sort()).toEqual(
+      ['_fathom.json', files[0], files[1]].sort(),
+    );
+  });
+
+  it('never leaves less of a day than there was, and adds to it', async () => {
+    const out = newFolder();
+    const noon = FIRST_T + 30_000;
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots', '--from', String(noon));
+    const later = await rowsOf(out, 'snapshots', 't');
+    expect(later[0]).toEqual([Math.min(...market.rows.map(({ t }) => t).filter((t) => t >= noon))]);
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots', '--from', String(noon + 5000));
+    expect(await rowsOf(out, 'snapshots', 't')).toEqual(later);
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots', '--to', String(noon));
+    expect(await rowsOf(out, 'snapshots', 't')).toEqual(market.rows.map(({ t }) => [t]));
+  });
+
+  it('sums each snapshot in the dataset snapshots', async () => {
+    const out = newFolder();
+    await exportedTo(out, ...TOKEN, '--to', String(AS_OF));
+    const sums = `t, tier, price_usd, count(*)::INTEGER, round(sum(support_usd), 2), round(sum(resistance_usd), 2)`;
+    const ofCells = await rowsOf(out, 'cells', sums, MINT, 'GROUP BY ALL ORDER BY t');
+    const found = await rowsOf(
+      out,
+      'snapshots',
+      't, tier, price_usd, cells, support_usd, resistance_usd',
+    );
+    expect(found.filter((row) => row[3] !== 0)).toEqual(ofCells);
+    expect(found).toHaveLength(market.rows.length);
+  });
+
+  it('takes up where a killed run ended', async () => {
+    const out = newFolder();
+    await exportedTo(out, ...TOKEN, '--dataset', 'cells');
+    const index = path.join(out, '_fathom.json');
+    const whole = readFileSync(index, 'utf8');
+    const { files, ...head } = JSON.parse(whole) as { files: Record<string, object> };
+    const [name] = Object.keys(files);
+    writeFileSync(index, JSON.stringify({ ...head, files: { ...files, [name]: undefined } }));
+    const [folder, file] = [path.dirname(name), path.basename(name)];
+    // What a day that the store no longer has, and a file being written, left.
+    const gone = path.join(out, 'cells/chain=mainchain/date=2026-01-01', file);
+    mkdirSync(path.dirname(gone));
+    writeFileSync(gone, 'PAR1');
+    writeFileSync(path.join(out, folder, `.${file}.partial`), 'PAR1');
+    expect(await exportedTo(out, ...TOKEN, '--dataset', 'cells')).toMatchObject({
+      written: 1,
+      removed: 1,
+    });
+    expect(readFileSync(index, 'utf8')).toBe(whole);
+    expect(exportedFiles(out).sort()).toEqual(['_fathom.json', ...Object.keys(files)].sort());
+  });
+});
+
+describe('fathom export refuses', () => {
+  const refused = async (out: string, ...flags: string[]) => {
+    const { status, stderr } = await exported(out, ...flags);
+    expect(status).not.toBe(0);
+    return stderr;
+  };
+
+  it('addresses of object stores', async () => {
+    expect(await refused('s3://bucket/x')).toContain('--out: expected a folder, not s3://bucket/x');
+  });
+
+  it('a file, and what lies below one', async () => {
+    const file = path.join(temporaryDirectory(), 'file');
+    writeFileSync(file, 'mine');
+    expect(await refused(file)).toBe(`--out: ${file} is a file: expected a directory\n`);
+    expect(await refused(path.join(file, 'x'))).toContain('lies below a file');
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  it('a folder with other files', async () => {
+    const out = temporaryDirectory();
+    writeFileSync(path.join(out, 'notes.txt'), 'mine');
+    expect(await refused(out)).toContain(`--out: ${out} holds other files (notes.txt)`);
+    expect(readdirSync(out)).toEqual(['notes.txt']);
+  });
+
+  it('an export with another view', async () => {
+    const out = newFolder();
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots');
+    const before = inodesOf(out);
+    expect(await refused(out, '--group', 'venue')).toContain(
+      `--group: the export in ${out} has market, not venue`,
+    );
+    expect(await refused(out, '--step', '1h')).toContain('--step: the export');
+    expect(await refused(out, '--max-pct', '50')).toContain('has 100, not 50');
+    expect(inodesOf(out)).toEqual(before);
+  });
+
+  it('a folder that another process writes to', async () => {
+    const out = newFolder();
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots');
+    const lock = path.join(out, '_fathom.lock');
+    const unlock = await takeLock(lock, {
+      what: out,
+      command: 'fathom export',
+      Refusal: InputError,
+    });
+    expect(await refused(out)).toBe(
+      `process ${process.pid} is writing ${out}; if that is not fathom export, delete ${lock}\n`,
+    );
+    await unlock();
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots');
+    expect(statSync(out).isDirectory()).toBe(true);
+  });
+
+  it('windows, bands and tokens that mean nothing', async () => {
+    const out = newFolder();
+    expect(await refused(out, '--from', '2026-02-01', '--to', '2026-01-01')).toContain('--from: ');
+    expect(await refused(out, '--min-pct', '10', '--max-pct', '5')).toContain('--min-pct: ');
+    expect(await refused(out, '--max-pct', 'much')).toContain('from -90 to 1000, not much');
+    expect(await refused(out, '--dataset', 'cell')).toContain('did you mean cells?');
+    const unknown = 'mainchain:4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R';
+    expect(await refused(out, '--token', unknown)).toContain(`does not know the token ${unknown}`);
+  });
+});
