@@ -21,6 +21,8 @@ export type FollowParameters = Omit<ReplayParameters, 'to' | 'step' | 'markets'>
 export interface FollowOptions extends RequestOptions {
   /** Whether to yield heartbeats too; default: false. */
   heartbeats?: boolean;
+  /** Called with the cursor of each message that is not yielded; the next message waits for it. */
+  onCursor?: (cursor: string) => void | Promise<void>;
 }
 
 interface Position {
@@ -89,7 +91,7 @@ export async function* follow(
   http: Http,
   address: string,
   { cursor, from, ...view }: FollowParameters,
-  { heartbeats = false, signal }: FollowOptions,
+  { heartbeats = false, onCursor, signal }: FollowOptions,
 ): AsyncGenerator<LiveMessage> {
   // The server refuses both together.
   let begin: Pick<FollowParameters, 'cursor' | 'from'> = { cursor, from };
@@ -109,7 +111,8 @@ export async function* follow(
         failures = 0;
         begin = { cursor: message.cursor };
         if (message.type === 'closing') retryMs = message.retry_ms;
-        else if (isYielded(message, heartbeats)) yield message;
+        if (isYielded(message, heartbeats)) yield message;
+        else await onCursor?.(message.cursor);
       }
       throw new Error('the connection was closed');
     } catch (error) {
@@ -131,12 +134,15 @@ export async function* follow(
   }
 }
 
+type Notice = Pick<LiveNotice, 'clamped' | 'venues_not_found'> & { type: string };
+
 /** Whether the iterator yields a message. */
 function isYielded(
-  message: Pick<LiveNotice, 'clamped' | 'venues_not_found'> & { type: string },
+  message: LiveMessage | Extract<OtherMessage, { type: 'closing' }>,
   heartbeats: boolean,
-): boolean {
-  const { type, clamped, venues_not_found: missing } = message;
+): message is LiveMessage {
+  const { type, clamped, venues_not_found: missing } = message as Notice;
+  if (type === 'closing') return false;
   if (type === 'subscribed') return clamped === true || missing !== undefined;
   return heartbeats || type !== 'heartbeat';
 }

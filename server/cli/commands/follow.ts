@@ -1,5 +1,4 @@
 /** `fathom follow TOKEN`: prints depth as it changes, from a running server. */
-import { once } from 'node:events';
 import { fathomClient, type NamedToken } from '../../../client/index.js';
 import {
   DEFAULT_URL,
@@ -11,7 +10,9 @@ import {
   URL_FLAG,
   VIEW_FLAGS,
 } from '../api-client.js';
+import { InputError, UsageError } from '../../../storage/errors.js';
 import { defineCommand } from '../command.js';
+import { CursorFile, endsWithinLine } from '../cursor-file.js';
 import type { Flags, FlagValues } from '../flags.js';
 import { servedAddress, token } from '../named-token.js';
 import { printNote } from '../output.js';
@@ -32,6 +33,11 @@ const PASSED_ON = {
 
 const FLAGS = {
   url: URL_FLAG,
+  'cursor-file': {
+    placeholder: 'FILE',
+    meaning: 'keeps the cursor in this file, and continues where the run before ended',
+    names: 'file',
+  },
   ...PASSED_ON,
   onchain: ONCHAIN_FLAG,
   heartbeats: { meaning: 'prints heartbeats too' },
@@ -39,19 +45,23 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    "Prints a token's depth as it changes, one JSON message per line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor continues where an earlier run ended.",
+    "Prints a token's depth as it changes, one JSON message per line, until it is interrupted: history from --from, then each new snapshot, and what was revised or deleted. It reconnects by itself, and with --cursor-file or --cursor continues where an earlier run ended.",
   words: { token: { read: token } },
   flags: FLAGS,
   environment: { FATHOM_KEY: 'the API key; no flag takes it' },
   examples: [
     'fathom follow So11111111111111111111111111111111111111112 --from -1h',
     'fathom follow mainchain:SOL --group venue --min-pct -2 --max-pct 2 --heartbeats',
+    'fathom follow mainchain:SOL --from -7d --cursor-file sol.cursor >> sol.ndjson',
   ],
   run: (flags, words) => follow(words.token, flags),
 });
 
 async function follow(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promise<void> {
-  const parameters = parametersOf(flags, Object.keys(PASSED_ON));
+  const { 'cursor-file': file, heartbeats } = flags;
+  if (file !== undefined && flags.cursor !== undefined) {
+    throw new UsageError('--cursor: cannot be combined with --cursor-file');
+  }
   const client = fathomClient({
     url: flags.url ?? DEFAULT_URL,
     key: keyOf(),
@@ -61,20 +71,61 @@ async function follow(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promi
   process.stdout.once('error', () => readerGone.abort());
   await interruptible(async (interrupt) => {
     const signal = AbortSignal.any([interrupt, readerGone.signal]);
-    const { heartbeats } = flags;
+    let kept: CursorFile | null = null;
     try {
       const address = await servedAddress(client, named, 'TOKEN', signal);
+      const view = parametersOf(flags, Object.keys(VIEW_FLAGS));
+      if (file !== undefined) {
+        kept = await CursorFile.open(file, { address, parameters: view });
+        if (await endsWithinLine()) await print('\n', signal);
+      }
+      const begin = beginning(flags, kept);
+      const onCursor = (cursor: string) => kept?.saveQuietly(cursor);
+      const options = { heartbeats, signal, onCursor };
       // The server checks them.
-      for await (const message of client.follow(address, parameters, {
-        heartbeats,
-        signal,
-      })) {
-        if (process.stdout.write(`${JSON.stringify(message)}\n`)) continue;
-        await once(process.stdout, 'drain', { signal });
+      for await (const message of client.follow(address, { ...view, ...begin }, options)) {
+        await print(`${JSON.stringify(message)}\n`, signal);
+        if (message.type === 'heartbeat') await kept?.saveQuietly(message.cursor);
+        else await kept?.save(message.cursor);
       }
     } catch (error) {
       // Ctrl-C and a reader that closes its end, such as `head`, are the normal ends of this command.
-      if (!signal.aborted) throw namedFailure(error);
+      if (!signal.aborted) throw ofCursorFile(namedFailure(error), kept, file);
+    } finally {
+      await kept?.release();
     }
   });
+}
+
+/** Where the subscription begins. */
+function beginning(
+  { from, cursor }: FlagValues<typeof FLAGS>,
+  kept: CursorFile | null,
+): { from?: string; cursor?: string } {
+  if (kept === null || kept.cursor === null) return { from, cursor };
+  if (from !== undefined) printNote('continues after the cursor file; --from is of its first run');
+  return { cursor: kept.cursor };
+}
+
+/** Prints a text. Resolves once the system has all of it. @throws the signal's reason, also if it cannot be written */
+async function print(text: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    process.stdout.write(text, (error) => {
+      // An error is also an event, which aborts the signal.
+      if (error) return;
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}
+
+/** Names the file instead of the flag `--cursor`, if the server refuses the file's cursor. */
+function ofCursorFile(failure: unknown, kept: CursorFile | null, file = ''): unknown {
+  if (kept === null || !(failure instanceof UsageError)) return failure;
+  const reason = failure.message.replace(/^--cursor: /, '');
+  if (reason === failure.message) return failure;
+  return new InputError(`--cursor-file: ${file}: the server refuses its cursor: ${reason}`);
 }
