@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unescape } from 'node:querystring';
 import { isFields } from '../../compute/ingest/fields.js';
+import { messageOf } from '../../storage/errors.js';
 import { boundedText } from '../bounded-text.js';
 import { retryAfterMs } from '../retry-after.js';
 import { withTimeout } from '../timeout.js';
@@ -27,6 +28,8 @@ const MAX_WAIT_MS = 4_000;
 const MAX_PAUSE_MS = 600_000;
 /** Characters of a node's message that ours repeats. */
 const MAX_MESSAGE_CHARS = 200;
+/** Shorter parts of a URL (`v2`, `rpc`) are no keys. */
+const MIN_SECRET_CHARS = 6;
 
 export interface RpcCall {
   method: string;
@@ -60,6 +63,7 @@ async function pause(waitMs: number, signal: AbortSignal): Promise<void> {
 /** A contract's own words, in which anything may stand. */
 const REVERTED = /^(execution|vm execution|vm exception).*revert/i;
 const REVERTED_CODE = 3;
+const UNKNOWN_METHOD_CODE = -32601;
 /** Nodes say in many words that they do not have a block yet, or its state any more. */
 const BEHIND =
   /header not found|(unknown|missing) block|block .*(not found|not available|out of range)|minimum context slot|behind by/i;
@@ -80,6 +84,8 @@ export class JsonRpc {
   private pausedUntilMs = 0;
 
   private readonly url: string;
+  /** Parts of the URL that may be a key. */
+  private readonly secrets: readonly string[];
   private readonly headers: Record<string, string> = { 'content-type': 'application/json' };
 
   /**
@@ -98,6 +104,11 @@ export class JsonRpc {
       [parsed.username, parsed.password] = ['', ''];
     }
     [this.url, this.host] = [parsed.href, parsed.host];
+    const values = parsed.search.split(/[?&]/).map((pair) => pair.slice(pair.indexOf('=') + 1));
+    const parts = [username, password, ...parsed.pathname.split('/'), ...values];
+    this.secrets = [...parts, ...parts.map(unescape)].filter(
+      ({ length }) => length >= MIN_SECRET_CHARS,
+    );
   }
 
   /**
@@ -218,7 +229,7 @@ export class JsonRpc {
   /** A result, or why there is none. @throws RpcError behind, pruned: the whole reading begins anew */
   private answerOf(answer: unknown, status: number): unknown {
     if (!isFields(answer) || !('result' in answer || 'error' in answer)) {
-      const why = status === 200 ? 'its reply is not JSON-RPC' : `HTTP ${status}`;
+      const why = status === 200 ? 'its reply is not JSON-RPC' : `HTTP ${status}${hintOf(status)}`;
       return this.fault(status >= 400 && status < 500 ? 'refused' : 'busy', why);
     }
     if (!isFields(answer.error)) return answer.result;
@@ -229,12 +240,22 @@ export class JsonRpc {
 
   private errorOf(error: unknown): RpcError {
     const { code, message } = isFields(error) ? error : {};
-    const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE_CHARS) : 'an error';
+    const text = typeof message === 'string' ? this.withoutKeys(message) : 'an error';
     if (code === REVERTED_CODE || REVERTED.test(text)) return this.fault('refused', text);
     if (PRUNED.test(text)) return this.fault('pruned', text);
     if (BEHIND_CODES.has(code) || BEHIND.test(text)) return this.fault('behind', text);
+    if (code === UNKNOWN_METHOD_CODE) {
+      return this.fault('refused', `${text}: is rpc a node of the pool's chain?`);
+    }
     const isNow = BUSY_CODES.has(code) || BUSY.test(text);
     return this.fault(isNow ? 'busy' : 'refused', text);
+  }
+
+  /** A node's message without what is secret in our URL, or may be in others that it names. */
+  private withoutKeys(message: string): string {
+    let text = message.replaceAll(/\bhttps?:\/\/[^\s"']+/gi, 'its URL');
+    for (const secret of this.secrets) text = text.replaceAll(secret, '***');
+    return text.slice(0, MAX_MESSAGE_CHARS);
   }
 
   /** @throws RpcError busy */
@@ -267,16 +288,21 @@ export class JsonRpc {
       if (error === TOO_LONG) return 'too long';
       if (error instanceof RpcError) throw error;
       signal.throwIfAborted();
+      // fetch() hides why it failed.
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      const isLate = error instanceof Error && error.name === 'TimeoutError';
-      const why = isLate ? error.message : String(cause);
-      throw this.fault('busy', why);
+      throw this.fault('busy', this.withoutKeys(messageOf(cause)));
     }
   }
 
   private fault(failure: RpcFailure, what: string, retryMs: number | null = null): RpcError {
     return new RpcError(failure, `${this.host}: ${what}`, retryMs);
   }
+}
+
+/** What a status says about the URL. */
+function hintOf(status: number): string {
+  if (status === 401 || status === 403) return ': it wants another key, or user, in rpc';
+  return status === 404 || status === 405 ? ': there is no JSON-RPC at the path of rpc' : '';
 }
 
 const TOO_LONG = new Error('too long');

@@ -77,7 +77,7 @@ function uniswapKind(version: 2 | 3, addressField: PoolKind['addressField']): Po
     chain: 'evmchain',
     addressField,
     venue: 'Uniswap',
-    compared: "Uniswap's contracts, on a chain of their own",
+    compared: "Uniswap's contracts",
     follow: (address, node, context) =>
       follow(new UniswapPool(address, version), evmReader, node, context),
   };
@@ -96,10 +96,10 @@ function solanaKind(kind: string, compared: string): PoolKind {
 }
 
 const KINDS: Readonly<Record<string, PoolKind>> = {
-  whirlpool: solanaKind('whirlpool', '80 pools of 2022, and a dynamic tick array'),
-  'raydium-clmm': solanaKind('raydium-clmm', 'a pool and a tick array of others'),
-  'raydium-cp': solanaKind('raydium-cp', "a pool's account of each program"),
-  'meteora-dlmm': solanaKind('meteora-dlmm', 'a pool of 2024'),
+  whirlpool: solanaKind('whirlpool', '81 real pools'),
+  'raydium-clmm': solanaKind('raydium-clmm', 'a real pool'),
+  'raydium-cp': solanaKind('raydium-cp', 'a real pool of each program'),
+  'meteora-dlmm': solanaKind('meteora-dlmm', 'a real pool'),
   'uniswap-v3': uniswapKind(3, 'pool'),
   'uniswap-v2': uniswapKind(2, 'pair'),
 };
@@ -151,7 +151,7 @@ class PoolSource implements Source {
   readonly venue: string;
   readonly exchangeType = 'DEX';
   readonly type = 'onchain_pool';
-  readonly losses = 'not needed: the whole pool at each interval';
+  readonly losses = 'not needed: read whole';
   readonly compared: string;
 
   constructor(

@@ -291,6 +291,53 @@ describe('a node that cannot answer now', () => {
   });
 });
 
+describe('messages', () => {
+  it.each([
+    ['https://other.example/v3/0123456789abcdef: no access', 'its URL no access'],
+    ['project secret-key has no access', 'project *** has no access'],
+    [
+      'the key "k e y!" of /v2/secret-key?apikey=k%20e%20y%21 is wrong',
+      'the key "***" of /v2/***?apikey=*** is wrong',
+    ],
+    [`${'x'.repeat(190)} secret-key`, `${'x'.repeat(190)} ***`],
+  ])('have nothing secret of a URL, whatever the node says: %s', async (said, expected) => {
+    const { node } = await open();
+    const rpc = new JsonRpc(`${node.url}?apikey=k%20e%20y%21`);
+    node.answer = () => ({ error: { code: -32600, message: said } });
+    for (const count of [1, 2]) {
+      const [error] = await rpc.send(calls(count), never);
+      const { message } = error as RpcError;
+      expect(message).not.toContain('secret-key');
+      expect(message).not.toMatch(/k%20e|0123456789/);
+      expect(message).toBe(`${rpc.host}: ${expected}`);
+    }
+  });
+
+  it.each([
+    [401, 'HTTP 401: it wants another key, or user, in rpc'],
+    [403, 'HTTP 403: it wants another key, or user, in rpc'],
+    [404, 'HTTP 404: there is no JSON-RPC at the path of rpc'],
+    [405, 'HTTP 405: there is no JSON-RPC at the path of rpc'],
+  ])('say what to do: %i', async (status, expected) => {
+    const { node, rpc } = await open();
+    node.intercept = (_asked, response) => {
+      response.writeHead(status).end('<html>');
+      return true;
+    };
+    expect((await failureOf(rpc.call('echo', [5], never))).message).toBe(
+      `${rpc.host}: ${expected}`,
+    );
+  });
+
+  it('say that a method is unknown because the chain is another', async () => {
+    const { node, rpc } = await open();
+    node.answer = () => ({ error: { code: -32601, message: 'Method not found' } });
+    expect((await failureOf(rpc.call('echo', [5], never))).message).toBe(
+      `${rpc.host}: Method not found: is rpc a node of the pool's chain?`,
+    );
+  });
+});
+
 describe('a node that will not answer', () => {
   it('is not asked again', async () => {
     const { node, rpc } = await open();
@@ -300,7 +347,10 @@ describe('a node that will not answer', () => {
     };
     for (const count of [1, 2]) {
       const error = await failureOf(rpc.send(calls(count), never));
-      expect([error.failure, error.message]).toEqual(['refused', `${rpc.host}: HTTP 401`]);
+      expect([error.failure, error.message]).toEqual([
+        'refused',
+        `${rpc.host}: HTTP 401: it wants another key, or user, in rpc`,
+      ]);
     }
     expect(node.requests.length).toBe(2);
   });
@@ -359,6 +409,6 @@ it('a user and a password are sent as authorization, and no message has them', a
   };
   const rpc = new JsonRpc(node.url.replace('//', '//me:SE%20CRET@'));
   const error = await failureOf(rpc.call('echo', [5], never));
-  expect(error.message).toBe(`${rpc.host}: HTTP 401`);
+  expect(error.message).toBe(`${rpc.host}: HTTP 401: it wants another key, or user, in rpc`);
   expect(seen).toEqual([`Basic ${Buffer.from('me:SE CRET').toString('base64')}`]);
 });

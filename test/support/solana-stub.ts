@@ -25,7 +25,11 @@ export class SolanaStub {
     return new SolanaStub(await RpcNode.start());
   }
 
-  private answer({ params: [addresses, { encoding, minContextSlot }] }: Asked): Answer {
+  private answer({ method, params }: Asked): Answer {
+    if (method !== 'getMultipleAccounts') {
+      return { error: { code: -32601, message: 'Method not found' } };
+    }
+    const [addresses, { encoding, minContextSlot }] = params;
     if (addresses.length > 100)
       return { error: { code: -32602, message: 'Too many inputs provided' } };
     const slot = this.slots.length > 1 ? this.slots.shift()! : this.slots[0];
