@@ -19,6 +19,7 @@ const SOURCES = [
   'server',
   'bench',
   'test/crash',
+  'test/walk',
   'explorer',
 ];
 const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];

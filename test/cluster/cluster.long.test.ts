@@ -7,19 +7,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { IssuedKey } from '../../storage/contract.js';
 import { NodeProcess } from '../support/cluster.js';
 import { fathomClient } from '../../client/index.js';
-import { HOUR, TOKENS } from '../crash/operations.js';
 import { hasNats, NatsServers } from '../../bench/nats.js';
 import { findProgram, freePorts } from '../../bench/programs.js';
 import { commitRows, commitTokens, MINT, snapshot } from '../support/stores.js';
 import { sharedPool } from '../support/pool.js';
 import { becomes } from '../support/waiting.js';
-import { expectAcknowledged, expectLadders, expectStored } from './expected.js';
+import { expectAcknowledged, expectStored } from './expected.js';
 import { RandomChanges } from './random-changes.js';
-import { LADDER_TOKEN, Reference } from './reference.js';
+import { Reference } from './reference.js';
 import { expectSameReplies } from './same-replies.js';
 import { ServerKills } from './kills.js';
 import { expectHeard, Wanderer } from './wanderer.js';
 import { temporaryDirectory } from '../support/folders.js';
+import { HOUR, MERGED, TOKENS } from '../walk/times.js';
 
 /** Number of changes in the model test; FATHOM_CLUSTER_STEPS=500 makes a longer run. */
 const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 24);
@@ -87,7 +87,7 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
     async () => {
       const changes = new RandomChanges(SEED, await sharedPool(2));
       const fromS = (HOUR - 8) * 3600;
-      const addresses = [...TOKENS, LADDER_TOKEN];
+      const addresses = [...TOKENS, MERGED];
       const wanderers = addresses.map(
         (address) =>
           new Wanderer(nodes, key.key, { address, from: fromS }, (n) => changes.below(n)),
@@ -119,7 +119,6 @@ describe.skipIf(!hasNats)('Three nodes on three servers of JetStream', () => {
       await expectSameReplies(nodes, key.key);
       for (const wanderer of wanderers) await expectHeard(wanderer, nodes[0], key.key, fromS);
       await expectAcknowledged(changes, reference, nodes);
-      await expectLadders(reference, nodes[2], key.key);
       await expectStored(changes, servers.urls, nodes);
     },
   );

@@ -1,11 +1,11 @@
 /** Compares the acknowledged changes with the log, and the contents of each node with the log. */
 import { expect } from 'vitest';
-import { contentsOf, differences } from '../crash/contents.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { openStore } from '../support/stores.js';
 import type { Outcome, RandomChanges } from './random-changes.js';
-import { LADDER_TOKEN, Reference } from './reference.js';
-import { LADDERS_QUERY } from './same-replies.js';
+import { Reference } from './reference.js';
+import { contentsOf } from '../walk/contents.js';
+import { differences } from '../walk/model.js';
 
 /** By outcome: how often, at least and at most, a change may be in the log and take effect. */
 const TIMES: Record<Outcome, [number, number]> = {
@@ -23,7 +23,7 @@ export async function expectAcknowledged(
 ): Promise<void> {
   expect(unexpected).toEqual([]);
   for (const [number, outcome] of outcomes) {
-    const name = number < 0 ? `ladder-${-number}` : `file-${number}`;
+    const name = `file-${number}`;
     const [least, most] = TIMES[outcome];
     const times = counts.get(name) ?? 0;
     expect([name, outcome, times >= least && times <= most]).toEqual([name, outcome, true]);
@@ -51,25 +51,6 @@ export async function expectAcknowledged(
   }
 }
 
-/** Compares the merged markets in a node's replies with the reference. */
-export async function expectLadders({ last }: Reference, node: NodeProcess, key: string) {
-  const reply = await node.get(LADDERS_QUERY, key);
-  const page = (await reply.json()) as {
-    markets: { address: string }[];
-    snapshots: { t: number; price_usd: number; market_idx: number[]; support_usd: number[] }[];
-  };
-  const found = page.snapshots.map(
-    ({ t, price_usd: price, market_idx: markets, support_usd: usd }) => {
-      const amounts = markets.map((m, i) => [page.markets[m].address, Math.round(usd[i] * 100)]);
-      return { t, price, amounts: amounts.sort() };
-    },
-  );
-  const expected = Array.from(last.ladders, ([t, { price, amounts }]) => {
-    return { t, price, amounts: [...amounts].sort() };
-  });
-  expect(found).toEqual(expected.sort((a, b) => a.t - b.t));
-}
-
 /** Kills each node, and compares every row in its store and in each backup with the log up to its position. */
 export async function expectStored(
   { backups, files }: RandomChanges,
@@ -84,16 +65,11 @@ export async function expectStored(
     try {
       const at = store.mark?.position ?? NaN;
       expect([directory, at]).toEqual([directory, position ?? at]);
-      const found = new Map([...(await contentsOf(store))].filter(([name]) => isCompared(name)));
-      expect([directory, at, differences(states[at].rows, found)]).toEqual([directory, at, []]);
+      const wrong = differences(states[at], await contentsOf(store));
+      expect([directory, at, wrong]).toEqual([directory, at, []]);
     } finally {
       await store.close();
     }
   }
   for (const node of nodes) node.start();
-}
-
-/** Merged markets and keys are compared elsewhere. */
-function isCompared(name: string): boolean {
-  return !name.startsWith(`depth ${LADDER_TOKEN} `) && !name.startsWith('revoked ');
 }

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { HOUR, TOKENS } from '../crash/operations.js';
 import type { NodeProcess } from '../support/cluster.js';
 import { PATIENCE_MS } from '../support/waiting.js';
-import { LADDER_TOKEN } from './reference.js';
+import { HOUR, MERGED, TOKENS } from '../walk/times.js';
 
 const ARROW = 'application/vnd.apache.arrow.stream';
 const MSGPACK = 'application/msgpack';
@@ -19,10 +18,10 @@ interface Query {
 
 /** Pages that end now have no tag. */
 const [FROM, TO] = [(HOUR - 8) * 3600, HOUR * 3600 + 1];
-export const LADDERS_QUERY = `/replay/${LADDER_TOKEN}?from=${FROM}&to=${TO}&min_pct=-90&max_pct=1000`;
+const MERGED_QUERY = `/replay/${MERGED}?from=${FROM}&to=${TO}&min_pct=-90&max_pct=1000`;
 
 const QUERIES: Query[] = [
-  ...[...TOKENS, LADDER_TOKEN].flatMap((token): Query[] => [
+  ...[...TOKENS, MERGED].flatMap((token): Query[] => [
     ...[FROM, TO - 3 * 3600, TO - 7200].flatMap((from) => {
       const page = `/replay/${token}?from=${from}&to=${TO}`;
       return [
@@ -52,7 +51,7 @@ const QUERIES: Query[] = [
     { path: `/dlmm/${token}` },
     { path: `/dlmm-pools?minTvl=0&mint=${token}` },
   ]),
-  { path: LADDERS_QUERY },
+  { path: MERGED_QUERY },
   ...TOKENS.slice(0, 2).map((token) => ({
     path: `/whale-activity?token_address=${token}&wallet_activity=true`,
   })),

@@ -9,10 +9,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToServer } from '../../storage/control.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import type { UseStore } from '../../storage/operations.js';
-import { after, afterRetention, differences } from './contents.js';
-import { ONE_THREAD } from './one-thread.js';
-import type { Operation } from './operations.js';
-import { perform } from './perform.js';
+import {
+  after,
+  afterRetention,
+  differences,
+  differing,
+  effectOn,
+  type Operation,
+} from '../walk/model.js';
+import { ONE_THREAD } from '../walk/one-thread.js';
+import { perform } from '../walk/perform.js';
+import { TOKENS } from '../walk/times.js';
 import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
 import { tamperWithWal, walIn } from './tampers.js';
 import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
@@ -86,7 +93,7 @@ class Kill {
     const { rows: found } = await contentsOfCopy(this.directory);
     if (retiringBeforeS !== null) {
       // Accepts its current progress; the next comparison shows whether that lasts.
-      const reached = afterRetention(state.rows, retiringBeforeS, found);
+      const reached = afterRetention(state.rows, TOKENS, retiringBeforeS, found);
       this.count(differences(reached, state.rows).length > 0);
       state.rows = reached;
     }
@@ -96,17 +103,17 @@ class Kill {
       return;
     }
     const wanted = pending === null ? state.rows : after(state.rows, pending);
-    const wrong = differences(wanted, found);
+    const wrong = differing(wanted, found);
     if (wrong.length === 0) {
       this.count(true);
       this.take(pending as Operation);
       return;
     }
     const isPartial =
-      pending !== null && wrong.every((line) => pending.brings.has(line.split(':')[0]));
+      pending !== null && wrong.every((name) => effectOn(name, pending) !== undefined);
     throw new ViolationError(
       isPartial ? 'partial' : 'lost',
-      `${this.phase}: ${pending?.kind ?? 'nothing'} in work, ${wrongRows(wrong)}`,
+      `${this.phase}: ${pending?.kind ?? 'nothing'} in work, ${wrongRows(differences(wanted, found))}`,
     );
   }
 
@@ -171,7 +178,7 @@ class Kill {
     await this.cut('retention', done);
     await claimant.kill();
     if (!(await done)) return;
-    this.state.rows = afterRetention(this.state.rows, beforeS);
+    this.state.rows = afterRetention(this.state.rows, TOKENS, beforeS);
     this.retiringBeforeS = null;
   }
 
@@ -199,7 +206,7 @@ class Kill {
   }
 
   private nextOperation(): Operation {
-    return this.state.operations.next(this.state.rows, this.state.keys);
+    return this.state.operations.next(this.state);
   }
 
   private async acknowledge(operation: Operation): Promise<void> {

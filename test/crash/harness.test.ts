@@ -1,7 +1,16 @@
 /** Checks that `npm run test:crash` notices a store that lost something. */
 import { describe, expect, it } from 'vitest';
-import { after, afterRetention, differences } from './contents.js';
-import { depthRow, HOUR, Operations, type Rows, TOKENS } from './operations.js';
+import {
+  after,
+  afterRetention,
+  depthRow,
+  differences,
+  type Operation,
+  type Rows,
+  snapshotName,
+} from '../walk/model.js';
+import { Operations } from '../walk/operations.js';
+import { HOUR, TOKENS } from '../walk/times.js';
 import { readCrashOptions } from './options.js';
 import { type Act, explain } from './history.js';
 import { seededRandom } from '../../bench/random.js';
@@ -12,11 +21,14 @@ const folder = temporaryDirectory();
 
 /** An ingest of a file whose rows have its number, with its begin and end. */
 function act(number: number, names: string, begin: number, end: number): Act {
-  const brings = new Map(names.split(',').map((name) => [name, number]));
-  return { operation: { kind: 'check', number, brings }, begin, end };
+  const rows = new Map(names.split(',').map((name) => [name, `${number}`]));
+  const brings = { rows, snapshots: new Map(), arrivals: [] };
+  const file = { dataset: 'dca_orders', file: '', merge: false } as const;
+  return { operation: { kind: 'ingest', number, ...file, brings }, begin, end };
 }
 
-const rowsOf = (rows: Record<string, number>): Rows => new Map(Object.entries(rows));
+const rowsOf = (rows: Record<string, number>): Rows =>
+  new Map(Object.entries(rows).map(([name, number]) => [name, `${number}`]));
 
 describe('What rivals leave', () => {
   it('is what was acknowledged, in any order of concurrent operations', () => {
@@ -60,10 +72,10 @@ describe('What rivals leave', () => {
 
   it('lacks what was deleted, unless it came later', () => {
     const [token] = TOKENS;
-    const [early, late] = [depthRow(token, 10), depthRow(token, 30)];
+    const [early, late] = [10, 30].map((t) => depthRow(snapshotName(token, t), 'p'));
     const base = rowsOf({ [early]: 5, [late]: 5 });
     const operation = { kind: 'prune', number: 1, token, beforeS: 20, shrinks: false } as const;
-    const prune = { operation: { ...operation, brings: new Map() }, begin: 0, end: 2 };
+    const prune = { operation, begin: 0, end: 2 };
     expect(explain(base, [prune], rowsOf({ [late]: 5 })).faults).toEqual([]);
     expect(explain(base, [prune], base).faults).toHaveLength(1);
     expect(explain(base, [{ ...prune, end: Infinity }], base).faults).toEqual([]);
@@ -72,39 +84,63 @@ describe('What rivals leave', () => {
   });
 });
 
-describe('The reference', () => {
+describe('The model', () => {
+  it('replaces and merges the markets of a snapshot, and deletes them', () => {
+    const s = snapshotName('T', 60);
+    const file = (merge: boolean, ...rows: [string, string | null][]): Operation => {
+      const brings = { rows: new Map(rows), snapshots: new Map([[s, 2]]), arrivals: [] };
+      return { kind: 'ingest', number: 1, dataset: 'snapshots', file: '', merge, brings };
+    };
+    const [a, b, none] = [depthRow(s, 'a'), depthRow(s, 'b'), depthRow(s)];
+    const both = new Map([a, b].map((name) => [name, '2: 1 5/0']));
+    expect(after(both, file(false, [a, '2: 3 1/0']))).toEqual(new Map([[a, '2: 3 1/0']]));
+    expect(after(both, file(true, [a, '2: 3 1/0'])).get(b)).toBe('2: 1 5/0');
+    expect([...after(both, file(true, [a, null])).keys()]).toEqual([b]);
+    expect(after(both, file(true, [a, null], [b, null]))).toEqual(new Map([[none, '2']]));
+    expect(after(new Map([[none, '2']]), file(true, [a, '2: 3 1/0'])).has(none)).toBe(false);
+    const deletion = { kind: 'delete', number: 1, token: 'T', fromS: 60, toS: 61 } as const;
+    expect([...after(both, { ...deletion, market: 'a' }).keys()]).toEqual([b]);
+    expect(after(new Map([[none, '2']]), { ...deletion, market: null }).size).toBe(0);
+  });
+
   it('notices a row that is missing, or that comes from another file', () => {
-    const operations = new Operations(folder, seededRandom(1));
-    const operation = operations.next(new Map(), []);
-    const rows = after(new Map(), operation);
+    const operations = new Operations(folder, seededRandom(1), { shares: { ingest: 1 } });
+    const rows = after(new Map(), operations.next({ rows: new Map(), keys: [] }));
     expect(rows.size).toBeGreaterThan(0);
     expect(differences(rows, new Map(rows))).toEqual([]);
-    const [name, number] = [...rows][0];
+    const [name, text] = [...rows][0];
     const lacking = new Map([...rows].slice(1));
-    expect(differences(rows, lacking)).toEqual([`${name}: expected ${number}, found none`]);
-    expect(differences(rows, new Map([...rows, [name, number + 1]]))).toHaveLength(1);
+    expect(differences(rows, lacking)).toEqual([
+      `${name}: expected ${text.slice(0, 60)}, found none`,
+    ]);
+    expect(differences(rows, new Map([...rows, [name, '0']]))).toHaveLength(1);
   });
 
   it('knows what retention makes from raw depth, and its progress', () => {
     const [token] = TOKENS;
     const hourS = (HOUR - 3) * 3600;
-    const row = (minute: number, tier?: '15m' | '1h') => depthRow(token, hourS + 60 * minute, tier);
-    const raw = new Map([1, 15, 20, 31, 50].map((minute) => [row(minute), minute]));
-    const rows = new Map([...raw, [row(30, '15m'), 7]]);
+    /** Each snapshot has two markets. */
+    const at = (minute: number, text: string, tier?: '15m' | '1h') =>
+      ['p', 'q'].map((market): [string, string] => {
+        return [depthRow(snapshotName(token, hourS + 60 * minute, tier), market), text];
+      });
+    const raw = [1, 15, 20, 31, 50].flatMap((minute) => at(minute, `${minute}`));
+    const rows = new Map([...raw, ...at(30, '7', '15m')]);
+    const reached = (minute: number, found?: Rows) =>
+      afterRetention(rows, TOKENS, hourS + minute * 60, found);
     const all = [
-      [row(50), 50],
-      [row(30, '15m'), 7],
-      [row(15, '15m'), 15],
-      [row(45, '15m'), 31],
-    ] as const;
-    expect(differences(new Map(all), afterRetention(rows, hourS + 50 * 60))).toEqual([]);
+      ...at(50, '50'),
+      ...at(30, '7', '15m'),
+      ...at(15, '15', '15m'),
+      ...at(45, '31', '15m'),
+    ];
+    expect(differences(new Map(all), reached(50))).toEqual([]);
     // It was stopped at minute 16.
-    const some = new Map([...rows, [row(15, '15m'), 15] as const]);
-    some.delete(row(1));
-    some.delete(row(15));
-    expect(differences(some, afterRetention(rows, hourS + 50 * 60, some))).toEqual([]);
+    const some = new Map([...rows, ...at(15, '15', '15m')]);
+    for (const [name] of [...at(1, ''), ...at(15, '')]) some.delete(name);
+    expect(differences(some, reached(50, some))).toEqual([]);
     // When the last raw snapshot of the hour goes, an hourly one replaces it.
-    expect(afterRetention(rows, hourS + 3600).get(row(60, '1h'))).toBe(50);
+    expect(at(60, '', '1h').map(([name]) => reached(60).get(name))).toEqual(['50', '50']);
   });
 });
 

@@ -1,6 +1,5 @@
 /** Checks whether concurrent operations of several processes explain what a store holds. */
-import { differences } from './contents.js';
-import { isDepthBefore, mergedRow, type Operation, type Rows } from './operations.js';
+import { addedBy, differences, effectOn, type Operation, type Rows } from '../walk/model.js';
 
 /**
  * An operation with its times, all on one clock. Without acknowledgement, it may take effect at any time after its
@@ -24,30 +23,13 @@ interface Explained {
 }
 
 /**
- * The effect of an operation on a row: a number, null if it deletes the row, undefined if it does not touch it.
- */
-function madeOf({ operation }: Act, name: string): number | null | undefined {
-  const brought = operation.brings.get(name);
-  if (brought !== undefined) return brought;
-  if (operation.kind === 'prune') {
-    return isDepthBefore(name, operation.token, operation.beforeS) ? null : undefined;
-  }
-  if (operation.kind === 'delete') {
-    const [kind, t] = name.split(' ');
-    const isOne = kind === 'merged' && name === mergedRow(Number(t), operation.market);
-    return isOne ? null : undefined;
-  }
-  return undefined;
-}
-
-/**
  * Compares the stored rows with the results of the possible orders of the operations. Each operation took effect as a
  * whole or, unless it was acknowledged, not at all; one acknowledged before another began comes first. No two of them
  * delete the same row.
  */
 export function explain(base: Rows, acts: readonly Act[], found: Rows): Explained {
   const names = new Set([...base.keys(), ...found.keys()]);
-  for (const { operation } of acts) for (const name of operation.brings.keys()) names.add(name);
+  for (const { operation } of acts) for (const name of addedBy(operation)) names.add(name);
   const isIn = acts.map((act) => act.end !== Infinity || leftTrace(act, acts, base, found, names));
   const ins = acts.filter((_, i) => isIn[i]);
   const unacknowledged = acts.filter(({ end }) => end === Infinity).length;
@@ -60,7 +42,7 @@ export function explain(base: Rows, acts: readonly Act[], found: Rows): Explaine
     for (const second of ins) if (first.end < second.begin) later.get(first)?.add(second);
   }
   for (const name of names) {
-    const writers = ins.filter((act) => madeOf(act, name) !== undefined);
+    const writers = ins.filter((act) => effectOn(name, act.operation) !== undefined);
     const value = found.get(name) ?? null;
     if (writers.length === 0) {
       if (Object.is(value, base.get(name) ?? null)) continue;
@@ -69,7 +51,9 @@ export function explain(base: Rows, acts: readonly Act[], found: Rows): Explaine
       continue;
     }
     const last = writers.find(
-      (act) => Object.is(madeOf(act, name), value) && !writers.some(({ begin }) => act.end < begin),
+      (act) =>
+        Object.is(effectOn(name, act.operation), value) &&
+        !writers.some(({ begin }) => act.end < begin),
     );
     if (last !== undefined) {
       for (const writer of writers) if (writer !== last) later.get(writer)?.add(last);
@@ -99,7 +83,7 @@ function leftTrace(
   names: ReadonlySet<string>,
 ): boolean {
   for (const name of names) {
-    const made = madeOf(act, name);
+    const made = effectOn(name, act.operation);
     if (made === undefined) continue;
     if (made !== null) {
       if (found.get(name) === made && base.get(name) !== made) return true;
@@ -107,7 +91,7 @@ function leftTrace(
     }
     if (found.has(name)) continue;
     const wasThere = acts.some(
-      ({ end, operation }) => end !== Infinity && operation.brings.has(name),
+      ({ end, operation }) => end !== Infinity && typeof effectOn(name, operation) === 'string',
     );
     if (base.has(name) || wasThere) return true;
   }

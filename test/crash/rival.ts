@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LOCK_WAIT_MS } from '../../storage/access.js';
+import type { Operation } from '../walk/model.js';
+import { wordsOf } from '../walk/perform.js';
 import type { Act } from './history.js';
-import type { Operation } from './operations.js';
-import { wordsOf } from './perform.js';
 import { type Course, rivalOperation, type Share } from './rival-operations.js';
 import type { State } from './state.js';
 import { COLLECTING, MAIN, Victim, VICTIM } from './victims.js';
@@ -242,7 +242,7 @@ export class Rival {
     if (operation === undefined) return false;
     if (SERVER_GONE.test(message)) return true;
     if (operation.kind === 'check') return UNAPPLIED.test(message) || EMPTY.test(message);
-    return operation.kind === 'ingest' && operation.merge === true && STORE_CHANGED.test(message);
+    return operation.kind === 'ingest' && operation.merge && STORE_CHANGED.test(message);
   }
 }
 

@@ -8,10 +8,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../bench/random.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
-import { afterRetention } from './contents.js';
+import { afterRetention } from '../walk/model.js';
+import { SLOTS_BEHIND_RETENTION, TOKENS } from '../walk/times.js';
 import { type Act, explain } from './history.js';
 import { isLockFree } from './locks.js';
-import { type Course, type Share, sharesOf, SLOTS_BEHIND_RETENTION } from './rival-operations.js';
+import { type Course, type Share, sharesOf } from './rival-operations.js';
 import { Rival } from './rival.js';
 import { contentsAt, contentsOfCopy, type State, ViolationError } from './state.js';
 import { tamperWithWal, walIn } from './tampers.js';
@@ -125,10 +126,10 @@ class Round {
   private async compare(): Promise<void> {
     const { state } = this;
     const found = await contentsOfCopy(this.directory);
-    let base = this.isFresh ? new Map<string, number>() : state.rows;
+    let base = this.isFresh ? new Map<string, string>() : state.rows;
     if (this.retiringBeforeS !== null) {
       // The round's other operations do not touch data that old.
-      base = afterRetention(base, this.retiringBeforeS, found.rows);
+      base = afterRetention(base, TOKENS, this.retiringBeforeS, found.rows);
     }
     const { faults, isPartial, whole, absent } = explain(base, this.acts, found.rows);
     if (faults.length > 0) throw this.wrong(isPartial, 'the store', faults);

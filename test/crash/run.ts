@@ -5,17 +5,31 @@ import { seededRandom } from '../../bench/random.js';
 import { temporaryFolder } from '../../bench/folder.js';
 import { openStore } from '../../bench/store.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
+import { Operations } from '../walk/operations.js';
+import { KEY } from '../walk/perform.js';
 import { killAlone } from './alone.js';
 import { holdsLock } from './locks.js';
-import { Operations } from './operations.js';
 import type { CrashOptions } from './options.js';
-import { KEY } from './perform.js';
 import { rivalRound } from './rivals.js';
 import { State, type Violation, ViolationError } from './state.js';
 
 const KEYS = 40;
 /** The share of rounds of rivals; each has some ten kills, the others one. */
 const RIVALS_SHARE = 0.3;
+/** Of a process that is killed alone. */
+const HABITS = {
+  shares: {
+    ingest: 68,
+    replace: 4,
+    merge: 8,
+    delete: 3,
+    prune: 5,
+    create: 2,
+    revoke: 4,
+    rotate: 2,
+    backup: 4,
+  },
+};
 const SAY_EVERY_KILLS = 100;
 const MINUTE_MS = 60_000;
 
@@ -35,7 +49,7 @@ export async function runKills(
 ): Promise<Outcome> {
   const folder = temporaryFolder('fathom-crash-');
   const random = seededRandom(seed);
-  const state = new State(folder.path, new Operations(folder.path, random), random);
+  const state = new State(folder.path, new Operations(folder.path, random, HABITS), random);
   const startMs = performance.now();
   const progress = (): string => {
     const seconds = (performance.now() - startMs) / 1000;

@@ -3,8 +3,9 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { CheckCursor } from '../../storage/operations.js';
 import { openStore } from '../../bench/store.js';
-import { contentsOf } from './contents.js';
-import type { Operations, Rows } from './operations.js';
+import { contentsOf } from '../walk/contents.js';
+import type { Rows } from '../walk/model.js';
+import type { Operations } from '../walk/operations.js';
 
 /** Kinds of violations, as named in the summary. */
 export type Violation = 'lost' | 'partial' | 'refused' | 'unlocked';
@@ -71,7 +72,7 @@ export class State {
 }
 
 interface Contents {
-  rows: Map<string, number>;
+  rows: Map<string, string>;
   keys: string[];
 }
 

@@ -16,8 +16,8 @@ import type { StoreOptions } from '../../storage/opening.js';
 import type { Store } from '../../storage/store.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import { storeOptions } from '../../server/cli/runtime.js';
-import { ONE_THREAD } from './one-thread.js';
-import { type Order, perform } from './perform.js';
+import { ONE_THREAD } from '../walk/one-thread.js';
+import { type Order, perform } from '../walk/perform.js';
 
 /** For how long raw depth is kept. */
 const KEPT_S = 3600;

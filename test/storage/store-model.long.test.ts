@@ -1,115 +1,78 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../bench/random.js';
 import { DEFAULT_BAND } from '../../compute/ladder.js';
 import { decodeSegment, digestsOf, sliceRun } from '../../compute/segment/segment.js';
+import type { Removed } from '../../compute/segment/remove.js';
 import { TIERS } from '../../compute/market.js';
 import { marketName } from '../../storage/depth/market-names.js';
+import type { Replaced, UseStore } from '../../storage/operations.js';
 import type { Store } from '../../storage/store.js';
-import { PlainStore, nameOf } from '../reference/store.js';
 import { visibleSnapshots } from '../reference/replay.js';
+import { temporaryDirectory } from '../support/folders.js';
 import {
   DataDirectory,
+  directoryOf,
   EVM_TOKEN,
   MINT,
-  OTHER_MINT,
-  commitDelete,
-  commitRows,
-  directoryOf,
-  retryWhileJoined,
   openStore,
+  OTHER_MINT,
+  retryWhileJoined,
   snapshotsOf,
   storedSnapshots,
   tokenOf,
-  type Cell,
-  type MarketFields,
-  type SnapshotRow,
 } from '../support/stores.js';
+import { contentsOf } from '../walk/contents.js';
+import {
+  after,
+  cellsIn,
+  depthName,
+  differences,
+  isRefused,
+  type Operation,
+  pricesIn,
+  type Rows,
+  snapshotsIn,
+} from '../walk/model.js';
+import { ONE_THREAD } from '../walk/one-thread.js';
+import { Operations } from '../walk/operations.js';
+import { perform } from '../walk/perform.js';
+import { SLOTS_BEHIND_RETENTION, timeOf } from '../walk/times.js';
 
 const TOKENS = [MINT, OTHER_MINT, EVM_TOKEN];
-/** Some share a venue; one has neither address nor pair. */
-const MARKETS: Omit<MarketFields, 'cells'>[] = [
-  { source: 'Orca', exchange_type: 'DEX', address: 'pool-1', pair: 'A/B' },
-  { source: 'Orca', exchange_type: 'DEX', address: 'pool-2' },
-  { source: 'orca!', exchange_type: 'DEX', address: 'pool-1' },
-  { source: 'Phoenix', exchange_type: 'DEX', type: 'onchain_limit_order', pair: 'A/B' },
-  { source: 'Binance', exchange_type: 'CEX', pair: 'A/USDT' },
-  { source: 'Binance', exchange_type: 'CEX' },
-];
-const T0 = 1_794_000_000;
+const HABITS = {
+  shares: {
+    replace: 40,
+    merge: 30,
+    delete: 16,
+    prune: 3,
+    ingest: 5,
+    create: 2,
+    revoke: 2,
+    backup: 2,
+  },
+  prices: [0.5, 2, 3.25],
+  mayBeRefused: true,
+  isWide: true,
+  tokens: TOKENS,
+};
+const T0 = timeOf(SLOTS_BEHIND_RETENTION);
 const END = 2 ** 32 - 1;
 /** Use more for a long search: FATHOM_RUNS=500. */
 const RUNS = Number(process.env.FATHOM_RUNS ?? 8);
 
-const amount = fc.oneof(
-  { arbitrary: fc.integer({ min: 0, max: 300 }), weight: 3 },
-  // Some exceed 32 bits of cents, which widens a segment's columns.
-  { arbitrary: fc.integer({ min: 0, max: 9_000_000_000 }), weight: 1 },
-);
-const cell = fc
-  .tuple(fc.integer({ min: -260, max: 260 }), amount, amount)
-  .map(([bin, support, resistance]): Cell => [bin, support / 100, resistance / 100]);
-const cells = fc.uniqueArray(cell, { selector: ([bin]) => bin, maxLength: 4 });
-const markets = fc.uniqueArray(
-  fc.tuple(fc.constantFrom(...MARKETS), cells).map(([market, own]) => ({ ...market, cells: own })),
-  { selector: nameOf, maxLength: 4 },
-);
-const price = fc.constantFrom(0.5, 2, 3.25);
-const tier = fc.oneof(
-  { arbitrary: fc.constant('raw' as const), weight: 3 },
-  { arbitrary: fc.constantFrom('15m' as const, '1h' as const), weight: 1 },
-);
-const rowAt = (t: fc.Arbitrary<number>) =>
-  fc.record({ address: fc.constantFrom(...TOKENS), t, tier, price_usd: price, markets });
-
-/** Rows that often meet, and rows far from all others. */
-const fewRows = fc.array(
-  rowAt(
-    fc.oneof(
-      { arbitrary: fc.integer({ min: 0, max: 30 }).map((i) => T0 + i * 300), weight: 8 },
-      { arbitrary: fc.integer({ min: 0, max: 100_000 }).map((i) => T0 + i * 60), weight: 1 },
+const steps = fc.array(
+  fc.record({
+    /** Of the operation. */
+    seed: fc.noShrink(fc.integer({ min: 0, max: 2 ** 32 - 1 })),
+    isRehearsed: fc.boolean(),
+    then: fc.oneof(
+      { arbitrary: fc.constant('nothing' as const), weight: 4 },
+      { arbitrary: fc.constantFrom('reopen' as const, 'settle' as const), weight: 1 },
     ),
-  ),
-  { maxLength: 12 },
+  }),
+  { minLength: 1, maxLength: 12 },
 );
-/** A long file of one token, more than one segment holds, with rising or falling times. */
-const manyRows = fc
-  .record({
-    address: fc.constantFrom(...TOKENS),
-    first: fc.integer({ min: 0, max: 60 }),
-    everyS: fc.constantFrom(60, 300, -60),
-    count: fc.integer({ min: 2, max: 700 }),
-    price_usd: price,
-    markets,
-  })
-  .map(({ first, everyS, count, ...row }) =>
-    Array.from({ length: count }, (_, i) => ({
-      ...row,
-      tier: 'raw' as const,
-      t: T0 + 50_000 + first * 60 + i * everyS,
-    })),
-  );
-
-const commit = fc.record({
-  mode: fc.constantFrom('replace' as const, 'merge' as const),
-  rows: fc.oneof({ arbitrary: fewRows, weight: 5 }, { arbitrary: manyRows, weight: 1 }),
-  cuts: fc.array(fc.integer({ min: 0, max: 11 }), { maxLength: 2 }),
-  after: fc.oneof(
-    { arbitrary: fc.constant('nothing' as const), weight: 4 },
-    {
-      arbitrary: fc.constantFrom('reopen' as const, 'settle' as const, 'rehearse' as const),
-      weight: 1,
-    },
-  ),
-  deleted: fc.option(
-    fc.record({
-      address: fc.constantFrom(...TOKENS),
-      markets: fc.option(fc.subarray(MARKETS, { minLength: 1 })),
-      fromS: fc.integer({ min: 0, max: 30 }).map((i) => T0 + i * 300),
-      lengthS: fc.constantFrom(1, 900, 5000, 60_000),
-    }),
-    { freq: 2 },
-  ),
-});
 const plans = fc.array(
   fc.record({
     address: fc.constantFrom(...TOKENS),
@@ -121,38 +84,151 @@ const plans = fc.array(
   { minLength: 3, maxLength: 3 },
 );
 
-/** Rows as a collector would send them: cells to be merged are binned around the existing price. */
-function sendable(
-  model: PlainStore,
-  rows: readonly Omit<SnapshotRow, 'chain'>[],
-  mode: 'replace' | 'merge',
-): SnapshotRow[] {
-  const prices = new Map<string, number>();
-  return rows.map((row) => {
-    const place = `${row.address} ${row.tier} ${row.t}`;
-    const existing = prices.get(place) ?? model.existingPrice(row) ?? row.price_usd;
-    if (mode === 'merge') prices.set(place, existing);
-    const chain = row.address === EVM_TOKEN ? 'evmchain' : 'mainchain';
-    return { ...row, chain, price_usd: mode === 'merge' ? existing : row.price_usd };
-  });
+/** A store, and what it must hold. */
+class Walk {
+  rows: Rows = new Map();
+  keys: string[] = [];
+  /** By token: markets in the order of their first arrival. */
+  readonly markets = new Map<string, string[]>();
+  private store!: Store;
+  private readonly directory = new DataDirectory();
+  private readonly operations = new Operations(temporaryDirectory(), () => 0, HABITS);
+  private readonly useStore: UseStore = (body) => body(this.store);
+
+  async open(): Promise<void> {
+    this.store = await openStore(this.directory.path);
+  }
+
+  async end(): Promise<void> {
+    await this.store.close();
+    this.directory.remove();
+  }
+
+  async then(what: 'nothing' | 'reopen' | 'settle'): Promise<void> {
+    if (what === 'settle') await this.store.settled();
+    if (what === 'reopen') {
+      await this.store.close();
+      await this.open();
+    }
+  }
+
+  async step(seed: number, isRehearsed: boolean): Promise<void> {
+    const operation = this.operations.next(this, seededRandom(seed));
+    const work = (dryRun: boolean) =>
+      perform(operation, this.directory.path, ONE_THREAD, this.useStore, dryRun);
+    if (isRefused(this.rows, operation)) {
+      await expect(work(isRehearsed)).rejects.toThrow(REFUSED);
+      return;
+    }
+    const isCounted = ['ingest', 'prune', 'delete'].includes(operation.kind);
+    const rehearsed = isRehearsed && isCounted ? await work(true) : null;
+    if (rehearsed !== null) await this.expectRows();
+    const report = await work(false);
+    if (rehearsed !== null) expect(rehearsed).toEqual(report);
+    const counts = countsOf(this.rows, operation);
+    expect([report.ingest?.replaced, report.delete, report.prune]).toEqual(counts);
+    if (report.create !== undefined) this.keys.push(report.create.id);
+    if (operation.kind === 'revoke') this.keys = this.keys.filter((id) => id !== operation.id);
+    if (operation.kind === 'backup') await this.expectBackup(operation.out);
+    this.take(operation);
+  }
+
+  private take(operation: Operation): void {
+    this.rows = after(this.rows, operation);
+    if (operation.kind !== 'ingest') return;
+    for (const [token, market] of operation.brings.arrivals) {
+      const known = this.markets.get(token) ?? [];
+      if (!known.includes(market)) this.markets.set(token, [...known, market]);
+    }
+  }
+
+  private async expectBackup(out: string): Promise<void> {
+    const copy = await openStore(out);
+    try {
+      expect(differences(this.rows, await contentsOf(copy))).toEqual([]);
+    } finally {
+      await copy.close();
+    }
+  }
+
+  private async expectRows(): Promise<void> {
+    expect(differences(this.rows, await contentsOf(this.store))).toEqual([]);
+  }
+
+  async expectContent(): Promise<void> {
+    const { store } = this;
+    await this.expectRows();
+    for (const [address, names] of this.markets) {
+      const tokenId = tokenOf(store, address);
+      const stored = snapshotsIn(this.rows, address, names);
+      expect(await storedSnapshots(store, tokenId)).toEqual(stored);
+      const whole = { tokenId, fromS: 0, toS: END, nowS: END, maxSnapshots: 1 };
+      expect((await store.depth.plan(whole)).markets.map(marketName)).toEqual(names);
+      await expectSoundSegments(store, tokenId);
+      await expectHistory(store, tokenId, stored, names);
+    }
+  }
+
+  async expectPlan(question: Question): Promise<void> {
+    const { address } = question;
+    const names = this.markets.get(address);
+    if (names === undefined) return;
+    await expectPlan(this.store, snapshotsIn(this.rows, address, names), question);
+  }
 }
 
-async function expectContent(store: Store, model: PlainStore): Promise<void> {
-  for (const [address, { markets: names }] of model.tokens) {
-    const tokenId = tokenOf(store, address);
-    expect(await storedSnapshots(store, tokenId)).toEqual(model.stored(address));
-    const whole = { tokenId, fromS: 0, toS: END, nowS: END, maxSnapshots: 1 };
-    expect((await store.depth.plan(whole)).markets.map(nameOf)).toEqual(names);
-    await expectSoundSegments(store, tokenId);
-    await expectHistory(store, tokenId, model.stored(address), names);
+const REFUSED = /^nothing to delete: |the price of the existing snapshot|has no market/;
+
+/** What an operation must report: replaced snapshots, and those that it deleted or pruned. */
+function countsOf(
+  before: Rows,
+  operation: Operation,
+): [Replaced | undefined, Removed | undefined, Removed | undefined] {
+  const now = after(before, operation);
+  const cells = (rows: Rows, names: Iterable<string>): number =>
+    [...names].reduce((sum, name) => sum + cellsIn(rows.get(name) ?? '').length, 0);
+  const bySnapshot = new Map<string, Set<string>>();
+  for (const name of [...before.keys(), ...now.keys()]) {
+    const depth = depthName(name);
+    if (depth === null) continue;
+    bySnapshot.set(depth.snapshot, (bySnapshot.get(depth.snapshot) ?? new Set()).add(name));
   }
+  const [had, has] = [pricesIn(before), pricesIn(now)];
+  if (operation.kind === 'ingest') {
+    const { brings, merge } = operation;
+    const replaced: Replaced = { snapshots: 0, cellsBefore: 0, cellsAfter: 0 };
+    for (const snapshot of brings.snapshots.keys()) {
+      if (!had.has(snapshot)) continue;
+      const all = [...(bySnapshot.get(snapshot) ?? [])];
+      const isMet = (name: string): boolean => brings.rows.has(name) && cells(before, [name]) > 0;
+      const names = merge ? all.filter(isMet) : all;
+      if (merge && names.length === 0) continue;
+      replaced.snapshots++;
+      replaced.cellsBefore += cells(before, names);
+      replaced.cellsAfter += cells(now, names);
+    }
+    return [replaced, undefined, undefined];
+  }
+  if (operation.kind !== 'delete' && operation.kind !== 'prune') {
+    return [undefined, undefined, undefined];
+  }
+  const removed: Removed = { snapshots: 0, changedSnapshots: 0, cells: 0 };
+  for (const [snapshot, names] of bySnapshot) {
+    const lost = cells(before, names) - cells(now, names);
+    removed.cells += lost;
+    if (!has.has(snapshot)) removed.snapshots++;
+    else if (lost > 0) removed.changedSnapshots++;
+  }
+  return operation.kind === 'delete'
+    ? [undefined, removed, undefined]
+    : [undefined, undefined, removed];
 }
 
 /** Up to now, and up to a moment within. */
 async function expectHistory(
   store: Store,
   tokenId: number,
-  stored: ReturnType<PlainStore['stored']>,
+  stored: ReturnType<typeof snapshotsIn>,
   names: readonly string[],
 ): Promise<void> {
   for (const nowS of [END, stored[stored.length >> 1]?.t ?? 0]) {
@@ -167,7 +243,7 @@ async function expectHistory(
     const history = await store.depth.history(tokenId, nowS);
     const found = TIERS.map((tierName) => history.times[tierName].flatMap((part) => [...part]));
     expect(found).toEqual(TIERS.map(timesOf));
-    expect(history.markets.map((one) => [nameOf(one.market), one.firstT, one.lastT])).toEqual(
+    expect(history.markets.map((one) => [marketName(one.market), one.firstT, one.lastT])).toEqual(
       markets,
     );
     const all = visible.map(({ t }) => t);
@@ -204,48 +280,27 @@ async function expectSoundSegments(store: Store, tokenId: number): Promise<void>
   }
 }
 
-/** Deletes from both, with the same counts; if there is nothing to delete, neither changes. */
-async function expectDeleted(
-  store: Store,
-  model: PlainStore,
-  question: { address: string; markets: typeof MARKETS | null; fromS: number; lengthS: number },
-): Promise<void> {
-  const { address, fromS, lengthS } = question;
-  const known = model.tokens.get(address)?.markets ?? [];
-  const wanted = question.markets?.filter((market) => known.includes(nameOf(market))) ?? null;
-  if (known.length === 0 || wanted?.length === 0) return;
-  // Only the source tells apart markets that differ in its spelling.
-  const names = wanted?.map((market) => marketName(fullMarket(market))) ?? null;
-  const what = { address, fromS, toS: fromS + lengthS, markets: names };
-  const removed = model.delete(address, wanted?.map(nameOf) ?? null, what.fromS, what.toS);
-  const deleting = commitDelete(store, what);
-  if (removed.snapshots + removed.changedSnapshots > 0) {
-    expect((await deleting).deleted).toEqual(removed);
-  } else await expect(deleting).rejects.toThrow(/^nothing to delete: /);
+interface Question {
+  address: string;
+  from: number;
+  length: number;
+  now: number;
+  maxSnapshots: number;
 }
-
-const fullMarket = ({ source, address, pair }: Omit<MarketFields, 'cells'>) => ({
-  source,
-  address: address ?? null,
-  pair: pair ?? null,
-  exchangeType: 'DEX' as const,
-  type: 'onchain_pool' as const,
-});
 
 async function expectPlan(
   store: Store,
-  model: PlainStore,
-  question: { address: string; from: number; length: number; now: number; maxSnapshots: number },
+  stored: ReturnType<typeof snapshotsIn>,
+  question: Question,
 ): Promise<void> {
   const { address, now, maxSnapshots } = question;
-  if (!model.tokens.has(address)) return;
   const fromS = T0 + question.from;
   const window = { fromS, toS: fromS + question.length, nowS: now, maxSnapshots };
   const plan = await store.depth.plan({ tokenId: tokenOf(store, address), ...window });
   const blocks = await store.depth.readSegments(plan.segmentIds);
   const segments = blocks.map((block) => snapshotsOf(decodeSegment(block)));
   const read = plan.snapshots.map(({ segment, row }) => segments[segment][row]);
-  const visible = visibleSnapshots(model.stored(address), now).filter(
+  const visible = visibleSnapshots(stored, now).filter(
     ({ t }) => t >= window.fromS && t < window.toS,
   );
   expect(read).toEqual(visible.slice(0, maxSnapshots));
@@ -253,49 +308,28 @@ async function expectPlan(
 }
 
 describe('A store', () => {
-  it('holds what a plain map of snapshots would, whatever is committed', async () => {
+  it('holds what the plain model does, whatever is committed', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(commit, { minLength: 1, maxLength: 10 }),
-        plans,
-        async (commits, questions) => {
-          const directory = new DataDirectory();
-          const model = new PlainStore();
-          let store = await openStore(directory.path);
-          try {
-            for (const { mode, rows, cuts, deleted, after } of commits) {
-              const sent = sendable(model, rows, mode);
-              const options = { mode, cuts: cuts.filter((cut) => cut < sent.length) };
-              const rehearsed =
-                after === 'rehearse'
-                  ? await commitRows(store, sent, { ...options, rehearse: true })
-                  : null;
-              if (rehearsed !== null) await retryWhileJoined(() => expectContent(store, model));
-              const report = await commitRows(store, sent, options);
-              expect(rehearsed ?? report).toEqual(report);
-              expect(report.replaced).toEqual(model.commit(sent, mode));
-              if (deleted !== null) await expectDeleted(store, model, deleted);
-              if (after === 'settle') await store.settled();
-              if (after === 'reopen') {
-                await store.close();
-                store = await openStore(directory.path);
-              }
-              await retryWhileJoined(() => expectContent(store, model));
-              for (const question of questions) {
-                await retryWhileJoined(() => expectPlan(store, model, question));
-              }
+      fc.asyncProperty(steps, plans, async (walked, questions) => {
+        const walk = new Walk();
+        await walk.open();
+        try {
+          for (const { seed, isRehearsed, then } of walked) {
+            await walk.step(seed, isRehearsed);
+            await walk.then(then);
+            await retryWhileJoined(() => walk.expectContent());
+            for (const question of questions) {
+              await retryWhileJoined(() => walk.expectPlan(question));
             }
-            await store.settled();
-            await retryWhileJoined(() => expectContent(store, model));
-            await store.close();
-            store = await openStore(directory.path);
-            await retryWhileJoined(() => expectContent(store, model));
-          } finally {
-            await store.close();
-            directory.remove();
           }
-        },
-      ),
+          for (const then of ['settle', 'reopen'] as const) {
+            await walk.then(then);
+            await retryWhileJoined(() => walk.expectContent());
+          }
+        } finally {
+          await walk.end();
+        }
+      }),
       { numRuns: RUNS, endOnFailure: true },
     );
   });
