@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/nats.js';
 import { fathom } from '../support/cli.js';
 import { NodeProcess } from '../support/cluster.js';
-import { losingReplyTo } from '../support/lost-reply.js';
+import { beforeSending, losingReplyTo } from '../support/lost-reply.js';
 import { snapshot } from '../support/stores.js';
 import { T0 } from './log-nodes.js';
 
@@ -54,17 +54,23 @@ describe.skipIf(!hasNats)('A command', () => {
     const data = node.directory.path;
     const file = path.join(data, 'two.ndjson');
     writeFileSync(file, JSON.stringify(snapshot(T0 + 60)));
-    await node.ready(1);
-    servers.pause(0, true);
-    const made = await Promise.all([
-      fathom(['keys', 'create', '--tier', 'premium', '--data', data]),
-      fathom(['ingest', 'snapshots', file, '--data', data]),
-    ]).finally(() => servers.pause(0, false));
     const unknown =
       'JetStream did not acknowledge the change within 10 s, and may or may not have taken it: ';
-    expect(made).toMatchObject([
-      { status: 3, stdout: '', stderr: `${unknown}${ofKeys}\n` },
-      { status: 3, stdout: '', stderr: `${unknown}${ofFiles}\n` },
-    ]);
+    const create = ['keys', 'create', '--tier', 'premium', '--data', data];
+    const ingest = ['ingest', 'snapshots', file, '--data', data];
+    for (const [operation, words, advice] of [
+      ['createKey', create, ofKeys],
+      ['commit', ingest, ofFiles],
+    ] as const) {
+      await node.ready(1);
+      // Not before: the node soon learns that JetStream is gone, and then refuses changes.
+      const pause = (): void => servers.pause(0, true);
+      const made = beforeSending(operation, pause, () => fathom(words));
+      expect(await made.finally(() => servers.pause(0, false))).toEqual({
+        status: 3,
+        stdout: '',
+        stderr: `${unknown}${advice}\n`,
+      });
+    }
   });
 });

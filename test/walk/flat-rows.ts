@@ -3,11 +3,11 @@ import type { Dataset } from '../../storage/ingest/datasets.js';
 import type { Below } from './depth-rows.js';
 import { HOUR, HOUR_S, TOKENS } from './times.js';
 
-export type FlatDataset = Exclude<Dataset, 'snapshots' | 'cells' | 'levels'>;
+type OtherDataset = Exclude<Dataset, 'snapshots' | 'cells' | 'levels'>;
 
 /** Rows by the names that the model gives them; a snapshot of holders is several rows. */
 export function flatRowsOf(
-  dataset: FlatDataset,
+  dataset: OtherDataset,
   n: number,
   below: Below,
 ): { name: string; row: object | object[] }[] {
