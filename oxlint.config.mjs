@@ -6,6 +6,10 @@ const wrappers = {
   'compute/{pool,outcome}.ts': ['piscina'],
   'compute/messagepack.ts': ['msgpackr'],
   'compute/segment/lz4.ts': ['lz4-napi'],
+  'server/assistants/{mcp-server,stdio,http}.ts': [
+    '@modelcontextprotocol/server',
+    '@modelcontextprotocol/server/stdio',
+  ],
   'server/http/node-socket.ts': ['ws'],
   'server/http/uws{,-exchange,-socket}.ts': ['uWebSockets.js'],
   'server/logger.ts': ['pino', 'pino-pretty'],

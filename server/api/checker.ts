@@ -27,6 +27,7 @@ interface Constraints extends TSchema {
   items?: TSchema;
   maxItems?: number;
   minimum?: number;
+  maximum?: number;
   enum?: readonly unknown[];
   const?: unknown;
   anyOf?: readonly TSchema[];
@@ -46,12 +47,18 @@ export function checkerOf(schema: Constraints): Checker {
   if (type === 'object') return objectChecker(properties ?? {}, schema.required ?? []);
   const kind = TYPES[type ?? ''];
   if (kind === undefined) throw new Error(`no checker for values of this kind: ${type}`);
-  const { minimum = -Infinity } = schema;
+  const { minimum = -Infinity, maximum = Infinity } = schema;
+  const range = rangeWords(minimum, maximum);
   return (value) => {
-    if (kind.matches(value) && !((value as number) < minimum)) return null;
-    const range = minimum === -Infinity ? '' : ` of at least ${minimum}`;
-    return otherThan(kind.name + range, value);
+    const isOutside = (value as number) < minimum || (value as number) > maximum;
+    return kind.matches(value) && !isOutside ? null : otherThan(kind.name + range, value);
   };
+}
+
+function rangeWords(minimum: number, maximum: number): string {
+  if (minimum > -Infinity && maximum < Infinity) return ` from ${minimum} to ${maximum}`;
+  if (maximum < Infinity) return ` of at most ${maximum}`;
+  return minimum > -Infinity ? ` of at least ${minimum}` : '';
 }
 
 const TYPES: Readonly<Record<string, { name: string; matches: (value: unknown) => boolean }>> = {

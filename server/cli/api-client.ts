@@ -68,9 +68,15 @@ export function parametersOf(
 export function keyOf(): string {
   const key = process.env.FATHOM_KEY?.trim() ?? '';
   if (key === '') throw new UsageError('FATHOM_KEY: expected the API key in this variable');
+  return checkedKey(key, 'FATHOM_KEY');
+}
+
+/** @param from the flag or variable that it came from. @throws UsageError */
+export function checkedKey(text: string, from: string): string {
+  const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw new UsageError(
-    'FATHOM_KEY: expected an API key; this text has characters that keys never have',
+    `${from}: expected an API key; this text has characters that keys never have`,
   );
 }
 

@@ -14,7 +14,9 @@ const SCHEMA = document('Sample', {
   always: Type.Literal('yes'),
   isOn: Type.Optional(Type.Boolean()),
   names: Type.Array(Type.String(), { maxItems: 3 }),
-  within: Type.Optional(Type.Array(document('Inner', { n: Type.Array(Type.Number()) }))),
+  within: Type.Optional(
+    Type.Array(document('Inner', { n: Type.Array(Type.Number({ maximum: 1000 })) })),
+  ),
 });
 const ajv = new Ajv2020({ strict: false });
 
@@ -66,7 +68,12 @@ describe('a checker', () => {
     ['names', 'expected at most 3 items, 4 were sent', { names: ['', '', '', ''] }],
     ['names[1]', 'expected a text; was null', { names: ['', null] }],
     ['isOn', 'expected true or false; was an object', { isOn: {} }],
-    ['within[1].n[2]', 'expected a number; was true', { within: [{ n: [] }, { n: [1, 2, true] }] }],
+    [
+      'within[1].n[2]',
+      'expected a number of at most 1000; was true',
+      { within: [{ n: [] }, { n: [1, 2, true] }] },
+    ],
+    ['within[0].n[0]', 'expected a number of at most 1000; was 1001', { within: [{ n: [1001] }] }],
     ['within[0].n', null, { within: [{}] }],
   ])('names %s: %s', (field, expected, change) => {
     const right = { id: 1, price: null, kind: 'CEX', always: 'yes', names: [] };

@@ -16,14 +16,19 @@ const PERMISSIVE = new Set([
 ]);
 
 describe('the README', () => {
-  const { dependencies, devDependencies, overrides } = JSON.parse(
+  const { dependencies, optionalDependencies, devDependencies, overrides } = JSON.parse(
     readFileSync('package.json', 'utf8'),
   ) as Record<string, Record<string, string>>;
 
   it('has a line for every dependency and nothing else', () => {
     const table = readme.text.split('## Dependencies')[1].split('\n## ')[0];
     const listed = [...table.matchAll(/^\| `([^`]+)` +\| .+ \|$/gm)].map(([, name]) => name);
-    const used = Object.keys({ ...dependencies, ...overrides, ...devDependencies });
+    const used = Object.keys({
+      ...dependencies,
+      ...optionalDependencies,
+      ...overrides,
+      ...devDependencies,
+    });
     expect(listed.sort()).toEqual(used.sort());
   });
 
