@@ -36,6 +36,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   follow: "prints a token's depth as it changes, from a running server",
   replay: 'downloads depth history from a server into a file',
   export: 'writes depth as Parquet files for other programs',
+  sql: 'runs a query over an export',
   mcp: 'lets assistants ask a running server (Model Context Protocol)',
   'keys create': 'creates an API key',
   'keys list': 'lists the API keys',

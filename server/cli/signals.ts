@@ -58,13 +58,18 @@ export function stopSignal(): Promise<void> {
   });
 }
 
+/** Of the closingAtSignal() that runs; others within it end with it. */
+let outerStop: AbortSignal | null = null;
+
 /**
- * Runs `body`, which has a store open. At a signal `stop` aborts; once `body` has closed the store, the signal ends
- * the process.
+ * Runs `body`, which has a store open, or a temporary folder. At a signal `stop` aborts; once `body` has closed the
+ * store, the signal ends the process.
  */
 export async function closingAtSignal<T>(body: (stop?: AbortSignal) => Promise<T>): Promise<T> {
   if (stopsItself) return body();
+  if (outerStop !== null) return body(outerStop);
   const ending = new AbortController();
+  outerStop = ending.signal;
   let caught: NodeJS.Signals | null = null;
   const unlisten = atSignal((signal) => {
     caught = signal;
@@ -73,6 +78,7 @@ export async function closingAtSignal<T>(body: (stop?: AbortSignal) => Promise<T
   try {
     return await body(ending.signal);
   } finally {
+    outerStop = null;
     unlisten();
     if (caught !== null) {
       process.kill(process.pid, caught);

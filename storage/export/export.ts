@@ -41,7 +41,6 @@ export interface ExportRequest extends Window {
   /** Later snapshots are not shown. */
   nowS: number;
   onProgress?: ((counts: ExportCounts, done: string) => void) | undefined;
-  stop?: AbortSignal | undefined;
 }
 
 /** What a run has done. */
@@ -214,10 +213,9 @@ class Run {
   }
 
   private async write(task: Task, writer: ParquetWriter): Promise<void> {
-    const { folder, onProgress, stop } = this.request;
+    const { folder, onProgress } = this.request;
     let isReplaced = false;
     await readStored(async () => {
-      stop?.throwIfAborted();
       const current = isReplaced ? await this.plannedAgain(task) : task;
       isReplaced = true;
       if (current === null) return this.drop(task.file);

@@ -1,21 +1,20 @@
 /** `fathom export --out DIR` */
 import path from 'node:path';
-import { MAX_T_S } from '../../../compute/ingest/fields.js';
 import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../../compute/ladder.js';
 import { TIERS } from '../../../compute/market.js';
 import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import type { TokenName } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
-import { type ExportCounts, exportStore } from '../../../storage/export/export.js';
-import { ExportFolder } from '../../../storage/export/folder.js';
+import type { ExportCounts, ExportRequest } from '../../../storage/export/export.js';
 import { EXPORT_DATASETS } from '../../../storage/export/layout.js';
-import { systemClock } from '../../clock.js';
 import { MAX_PCT, MIN_PCT, STEP_NAMES, STEPS } from '../../replay/parameters.js';
 import { defineCommand } from '../command.js';
+import { exportDepth, windowOf } from '../export-run.js';
 import { type Flags, type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
 import { counted, mebibytes, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
+import { closingAtSignal } from '../signals.js';
 
 const FLAGS = {
   ...STORE_FLAGS,
@@ -112,10 +111,7 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const minPct = flags['min-pct'] ?? DEFAULT_MIN_PCT;
   const maxPct = flags['max-pct'] ?? DEFAULT_MAX_PCT;
   if (minPct >= maxPct) throw new UsageError(`--min-pct: expected less than --max-pct (${maxPct})`);
-  const nowS = systemClock.nowS();
-  const fromS = Math.ceil(flags.from ?? 0);
-  const toS = Math.min(Math.ceil(flags.to ?? nowS + 1), MAX_T_S + 1);
-  if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
+  const window = windowOf(flags);
   const view = {
     group,
     min_pct: minPct,
@@ -127,31 +123,21 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
   for (const named of flags.token) tokens.push(await storedToken(useStore, named));
   const startedMs = performance.now();
   const progress = new ProgressLine();
-  const folder = await ExportFolder.open(out, view);
-  try {
-    const counts = await useStore((store) =>
-      exportStore(
-        {
-          folder,
-          view,
-          datasets: flags.dataset.length === 0 ? EXPORT_DATASETS : [...new Set(flags.dataset)],
-          tier,
-          tokens: tokens.length === 0 ? null : tokens,
-          fromS,
-          toS,
-          nowS,
-          onProgress: ({ written, rows }, file) =>
-            progress.show(`${counted(written, 'file')}, ${counted(rows, 'row')}; ${file}`),
-        },
-        store,
-      ),
-    ).finally(() => progress.end());
-    const seconds = Math.round(performance.now() - startedMs) / 1000;
-    printNote(`${out}: ${resultText(counts)} in ${seconds} s`);
-    if (flags.json) printJson({ out, ...counts, seconds });
-  } finally {
-    await folder.close();
-  }
+  const request = {
+    view,
+    datasets: flags.dataset.length === 0 ? EXPORT_DATASETS : [...new Set(flags.dataset)],
+    tier,
+    tokens: tokens.length === 0 ? null : tokens,
+    ...window,
+    onProgress: ({ written, rows }: ExportCounts, file: string) =>
+      progress.show(`${counted(written, 'file')}, ${counted(rows, 'row')}; ${file}`),
+  } satisfies Omit<ExportRequest, 'folder'>;
+  const counts = await closingAtSignal(() => exportDepth(useStore, out, request)).finally(() =>
+    progress.end(),
+  );
+  const seconds = Math.round(performance.now() - startedMs) / 1000;
+  printNote(`${out}: ${resultText(counts)} in ${seconds} s`);
+  if (flags.json) printJson({ out, ...counts, seconds });
 }
 
 function resultText({ written, rows, bytes, unchanged, removed }: ExportCounts): string {

@@ -1,0 +1,47 @@
+/** What `fathom export` and `fathom sql` share: the window, and a run into a folder. */
+import { MAX_T_S } from '../../compute/ingest/fields.js';
+import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
+import { UsageError } from '../../storage/errors.js';
+import { type ExportCounts, type ExportRequest, exportStore } from '../../storage/export/export.js';
+import { ExportFolder } from '../../storage/export/folder.js';
+import type { ExportView } from '../../storage/export/layout.js';
+import type { UseStore } from '../../storage/operations.js';
+import { systemClock } from '../clock.js';
+
+/** What `/replay` shows by default. */
+export const VIEW_OF_REPLAY: ExportView = {
+  group: 'market',
+  min_pct: DEFAULT_MIN_PCT,
+  max_pct: DEFAULT_MAX_PCT,
+  step_s: null,
+};
+
+type Window = Pick<ExportRequest, 'fromS' | 'toS' | 'nowS'>;
+
+/**
+ * The window of --from and --to, by default up to now.
+ * @param defaultLengthS its length without --from; default: everything
+ * @throws UsageError
+ */
+export function windowOf(
+  { from, to }: { from: number | undefined; to: number | undefined },
+  defaultLengthS = Infinity,
+): Window {
+  const nowS = systemClock.nowS();
+  const toS = Math.min(Math.ceil(to ?? nowS + 1), MAX_T_S + 1);
+  const fromS = Math.ceil(from ?? Math.max(0, toS - defaultLengthS));
+  if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
+  return { fromS, toS, nowS };
+}
+
+/** Opens a folder and brings it up to date once. */
+export async function exportDepth(
+  useStore: UseStore,
+  out: string,
+  request: Omit<ExportRequest, 'folder'>,
+): Promise<ExportCounts> {
+  const folder = await ExportFolder.open(out, request.view);
+  return useStore((store) => exportStore({ folder, ...request }, store)).finally(() =>
+    folder.close(),
+  );
+}
