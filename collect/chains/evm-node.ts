@@ -1,4 +1,5 @@
 /** Reads contracts of an EVM chain at one block. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFields } from '../../compute/ingest/fields.js';
 import { type JsonRpc, type RpcCall, RpcError } from './json-rpc.js';
 
@@ -113,6 +114,7 @@ export class BlockCalls {
     done: (result: unknown) => void;
     failed: (e: unknown) => void;
   }[] = [];
+  private isSending = false;
 
   constructor(
     private readonly rpc: JsonRpc,
@@ -169,16 +171,22 @@ export class BlockCalls {
     throw new RpcError('refused', `${this.rpc.host}: the result of a call is not hex`);
   }
 
+  /** Sends what waits, until nothing does; what comes meanwhile goes with the next request. */
   private async flush(): Promise<void> {
-    const sent = this.waiting;
-    this.waiting = [];
-    try {
+    if (this.isSending) return;
+    this.isSending = true;
+    for (; this.waiting.length > 0; await nextTurn()) {
+      const sent = this.waiting;
+      this.waiting = [];
       const calls = sent.map(({ call }) => call);
-      const results = await this.rpc.send(calls, this.signal);
-      sent.forEach(({ done }, i) => done(results[i]));
-    } catch (error) {
-      for (const { failed } of sent) failed(error);
+      try {
+        // Thousands of results at once would hold up other work: those of each request go on as they come.
+        await this.rpc.send(calls, this.signal, (i, result) => sent[i].done(result));
+      } catch (error) {
+        for (const { failed } of sent) failed(error);
+      }
     }
+    this.isSending = false;
   }
 }
 

@@ -114,9 +114,14 @@ export class JsonRpc {
   /**
    * Results in the order of the calls; an RpcError in place of the result of a call that the node refuses, or alone
    * cannot answer after several tries. Only calls without an answer are repeated.
+   * @param onResult called with each result of a request when it has come
    * @throws RpcError busy, after several tries; behind; pruned. The signal's reason once it is aborted
    */
-  async send(calls: readonly RpcCall[], signal: AbortSignal): Promise<unknown[]> {
+  async send(
+    calls: readonly RpcCall[],
+    signal: AbortSignal,
+    onResult: (call: number, result: unknown) => void = () => undefined,
+  ): Promise<unknown[]> {
     const results: unknown[] = [];
     let left = calls.map((_, i) => i);
     let tries = 0;
@@ -141,7 +146,10 @@ export class JsonRpc {
       }
       const again = part.filter((_, at) => isBusy(answers[at]));
       if (isLast && again.length === calls.length) throw answers[0];
-      part.forEach((i, at) => (results[i] = answers[at]));
+      part.forEach((i, at) => {
+        results[i] = answers[at];
+        if (isLast || !isBusy(answers[at])) onResult(i, answers[at]);
+      });
       left = left.slice(part.length);
       if (again.length === 0) this.grow(part.length);
       if (again.length < part.length) tries = 0;

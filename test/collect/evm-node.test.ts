@@ -53,6 +53,29 @@ describe('a reading', () => {
     ]);
   });
 
+  it('goes on with the results of a request while the next one is answered', async () => {
+    const { node, evm } = await open(100, () => true);
+    let seeFirst = (): void => undefined;
+    const firstIsHere = new Promise<void>((resolve) => (seeFirst = resolve));
+    let isFirst = true;
+    node.intercept = (asked, response) => {
+      if (asked[0].method !== 'eth_call') return false;
+      if (isFirst) return (isFirst = false);
+      const replies = asked.map(({ id }) => ({ jsonrpc: '2.0', id, result: `0x${word(7)}` }));
+      void firstIsHere.then(() => response.end(JSON.stringify(replies)));
+      return true;
+    };
+    const reading = await evm.atNewestBlock(async (calls) => {
+      const all = Array.from({ length: 150 }, (_, i) => calls.words(TO, 'ticks', 1, i));
+      void all[0].then(() => seeFirst());
+      // Asked for meanwhile, and sent once the requests before it are answered.
+      const later = all[0].then(() => calls.words(TO, 'slot0', 1));
+      return [...(await Promise.all(all)), await later].map(([value]) => Number(`0x${value}`));
+    }, never);
+    expect(reading.value).toEqual([...Array(100).fill(100), ...Array(51).fill(7)]);
+    expect(node.requests.map((asked) => asked.length)).toEqual([1, 100, 50, 1, 1]);
+  });
+
   it('begins anew one block lower where a node behind the balancer does not have it yet', async () => {
     let calls = 0;
     const late = (block: number, { method }: Asked) =>
