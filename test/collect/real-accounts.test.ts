@@ -13,7 +13,7 @@ import {
   WHIRLPOOL,
 } from '../../collect/chains/solana-layouts.js';
 import { AccountFields } from '../../collect/chains/solana-node.js';
-import { decodeKey } from '../reference/solana-accounts.js';
+import * as reference from '../reference/solana-accounts.js';
 import { seen } from '../support/collected.js';
 import { SOL, TOKENS, USDC } from '../support/solana-stub.js';
 
@@ -39,7 +39,7 @@ const CLMM = account(
     'AI/x13FRAgAAAAAAAAAAAACS/AIT7w8AAAAAAAAAAAAANvbsctIQAAAAAAAAAAAAAOjsvahw',
 );
 
-/** The same pair at Orca at the same slot, with a spacing of 4. */
+/** The same pair at Orca at the same slot, with a spacing of 2. */
 const ORCA_POOL = 'Fae5dWVntUt6zbWu2voXxioDpMii7SqQwtsxBmoVCsHR';
 const ORCA = account(
   653,
@@ -101,6 +101,49 @@ const key = (bytes: Buffer, at: number) => bytes.subarray(at, at + 32);
 const seed = (text: string) => Buffer.from(text);
 
 describe('accounts of mainnet', () => {
+  it('have the structs that the tests write accounts by, to the last byte', () => {
+    expect(reference.unpack(reference.RAYDIUM_POOL, CLMM, 'PoolState')).toMatchObject({
+      token_mint_0: SPYX,
+      token_mint_1: USDC,
+      mint_decimals_0: 8n,
+      mint_decimals_1: 6n,
+      tick_spacing: 10n,
+      liquidity: 3_229_829_665_810n,
+      sqrt_price_x64: 51_318_695_986_973_038_345n,
+      tick_current: 20_464n,
+      status: 0n,
+    });
+    expect(reference.unpack(reference.WHIRLPOOL, ORCA, 'Whirlpool')).toMatchObject({
+      token_mint_a: SPYX,
+      token_mint_b: USDC,
+      tick_spacing: 2n,
+      fee_rate: 200n,
+      liquidity: 557_670_354_425n,
+      sqrt_price: 51_338_793_976_598_037_400n,
+      tick_current_index: 20_472n,
+    });
+    expect(reference.unpack(reference.CPMM_POOL, CPMM, 'PoolState')).toMatchObject({
+      token_0_mint: SOL,
+      token_1_mint: CLNS,
+      token_0_program: TOKENS,
+      token_1_program: TOKENS,
+      status: 0n,
+      lp_mint_decimals: 9n,
+      mint_0_decimals: 9n,
+      mint_1_decimals: 9n,
+      enable_creator_fee: 0n,
+    });
+    expect(reference.unpack(reference.RAYDIUM_AMM, AMM)).toMatchObject({
+      status: 6n,
+      base_decimal: 9n,
+      quote_decimal: 6n,
+      base_mint: SOL,
+      quote_mint: USDC,
+      base_need_take_pnl: 183_502_858n,
+      quote_need_take_pnl: 21_928_100n,
+    });
+  });
+
   it('hold what was published of a pool of Raydium', () => {
     const head = RAYDIUM_CLMM.readPool(CLMM_POOL, new AccountFields(CLMM));
     expect(head.mints).toEqual([SPYX, USDC]);
@@ -119,7 +162,12 @@ describe('accounts of mainnet', () => {
     const view = seen({ layout: 'clmm', sides, fields }, SPYX);
     expect(view.price).toBeCloseTo(773.9479954937713, 9);
     // The program derives the pool's address from what the account says.
-    const seeds = [seed('pool'), key(CLMM, 9), decodeKey(SPYX), decodeKey(USDC)];
+    const seeds = [
+      seed('pool'),
+      key(CLMM, 9),
+      reference.decodeKey(SPYX),
+      reference.decodeKey(USDC),
+    ];
     expect(programAddress(RAYDIUM_CLMM.program, seeds)).toBe(CLMM_POOL);
     // Arrays of 60 ticks with a spacing of 10.
     expect(head.depthAccounts[1] - head.depthAccounts[0]).toBe(600);
@@ -156,7 +204,13 @@ describe('accounts of mainnet', () => {
     ] as const;
     expect(seen({ layout: 'clmm', sides, fields }, SPYX).price).toBeCloseTo(774.5543181742219, 9);
     const tier = ORCA.subarray(43, 45);
-    const seeds = [seed('whirlpool'), key(ORCA, 8), decodeKey(SPYX), decodeKey(USDC), tier];
+    const seeds = [
+      seed('whirlpool'),
+      key(ORCA, 8),
+      reference.decodeKey(SPYX),
+      reference.decodeKey(USDC),
+      tier,
+    ];
     expect(programAddress(WHIRLPOOL.program, seeds)).toBe(ORCA_POOL);
   });
 
@@ -204,7 +258,7 @@ describe('accounts of mainnet', () => {
       expect(addresses).toEqual(vaults);
       const vault = (mint: string) => {
         const bytes = Buffer.alloc(165);
-        bytes.set(decodeKey(mint));
+        bytes.set(reference.decodeKey(mint));
         bytes.writeBigUInt64LE(10n ** 15n, 64);
         return { owner: TOKENS, data: bytes };
       };

@@ -10,6 +10,7 @@ import {
   METEORA_DLMM,
   RAYDIUM_CLMM,
   readBinArray,
+  readRaydiumArray,
   readWhirlpoolArray,
   WHIRLPOOL,
 } from '../../collect/chains/solana-layouts.js';
@@ -120,6 +121,25 @@ describe('ticks', () => {
           .map(([place, net]) => [start + place * spacing, net] as const);
         const bytes = packWhirlpoolArray(kind, { pool: POOL, start, spacing }, nets);
         const found = readWhirlpoolArray(new AccountFields(bytes), spacing);
+        expect(found).toEqual({ pool: POOL, start, ticks: nets });
+      }),
+    );
+  });
+
+  it('of Raydium are read from arrays in which others hold limit orders', () => {
+    const array = fc.record({
+      spacing: fc.constantFrom(1, 10, 60, 120),
+      index: fc.integer({ min: -60, max: 60 }),
+    });
+    fc.assert(
+      fc.property(array, netsOf(1, 59), ({ spacing, index }, places) => {
+        const start = index * 60 * spacing;
+        const nets = places
+          .filter(([place]) => place >= 0)
+          .map(([place, net]) => [start + place * spacing, net] as const);
+        const bytes = packRaydiumArray({ pool: POOL, start, spacing }, nets);
+        expect(bytes.length).toBe(10_240);
+        const found = readRaydiumArray(new AccountFields(bytes));
         expect(found).toEqual({ pool: POOL, start, ticks: nets });
       }),
     );

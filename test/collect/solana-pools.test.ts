@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonRpc } from '../../collect/chains/json-rpc.js';
 import { viewOf } from '../../collect/chains/pool-state.js';
@@ -339,6 +340,61 @@ describe('pools of constant product', () => {
     expect(view.price).toBe(y / x);
     expect(viewOf(state, 'pool', USDC)).toMatchObject({ price: x / y, pair: `SOL/${USDC}` });
     expect(viewOf(state, 'pool', POOL)).toBe(`pool: holds SOL (${SOL}) and ${USDC}, not ${POOL}`);
+  });
+
+  it('of any amounts and decimals hold them, and are seen from both sides', () => {
+    const amount = fc.bigInt({ min: 1n, max: 2n ** 63n });
+    const pool = fc.record({
+      isFirst: fc.boolean(),
+      decimals: fc.tuple(fc.nat(18), fc.nat(18)),
+      held: fc.tuple(amount, amount),
+      owed: fc.tuple(fc.nat(1_000), fc.nat(1_000)),
+    });
+    fc.assert(
+      fc.property(pool, ({ isFirst, decimals, held, owed }) => {
+        const program = isFirst ? RAYDIUM_AMM : RAYDIUM_CPMM;
+        const mints = isFirst ? ['base_mint', 'quote_mint'] : ['token_0_mint', 'token_1_mint'];
+        const vaults = isFirst ? ['base_vault', 'quote_vault'] : ['token_0_vault', 'token_1_vault'];
+        const due = isFirst
+          ? ['base_need_take_pnl', 'quote_need_take_pnl']
+          : ['fund_fees_token_0', 'fund_fees_token_1'];
+        const none: Record<string, number> = isFirst
+          ? {}
+          : {
+              protocol_fees_token_0: 0,
+              protocol_fees_token_1: 0,
+              creator_fees_token_0: 0,
+              creator_fees_token_1: 0,
+            };
+        const values = {
+          status: isFirst ? 6 : 0,
+          ...none,
+          ...Object.fromEntries(mints.map((field, i) => [field, [SOL, USDC][i]])),
+          ...Object.fromEntries(vaults.map((field, i) => [field, VAULTS[i]])),
+          ...Object.fromEntries(due.map((field, i) => [field, owed[i]])),
+        };
+        const data = isFirst
+          ? accounts.pack(accounts.RAYDIUM_AMM, values)
+          : accounts.pack(accounts.CPMM_POOL, values, 'PoolState');
+        const head = program.readPool(POOL, new AccountFields(data));
+        expect(head.depthAccounts.map((side) => head.addressOf(side))).toEqual(VAULTS);
+        const found = [SOL, USDC].map((mint, i) => {
+          const [owner, bytes] = vault(mint, held[i] + BigInt(owed[i]));
+          return { owner, data: bytes };
+        });
+        const [x, y] = held.map((raw, i) => Number(`${raw}e-${decimals[i]}`));
+        const sides = [
+          { address: SOL, decimals: decimals[0], symbol: null },
+          { address: USDC, decimals: decimals[1], symbol: null },
+        ] as const;
+        const state = { layout: program.layout, sides, fields: head.fields(found) } as const;
+        expect(seen(state, SOL)).toMatchObject({ price: y / x });
+        expect(seen(state, USDC).body(3)).toEqual({
+          constant_product: { reserve_token: y, reserve_quote: x, quote_usd: 3 },
+        });
+      }),
+      { numRuns: 50 },
+    );
   });
 
   it('are refused where they do not trade, or owe more than they hold', async () => {

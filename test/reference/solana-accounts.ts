@@ -53,6 +53,41 @@ export function pack(struct: Struct, values: Values, name?: string): Buffer {
   return Buffer.concat([...head, ...parts]);
 }
 
+/** Base58 by repeated division of the whole number. */
+function encodeKey(bytes: Uint8Array): string {
+  const digits = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+  let rest = [...bytes].reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  let text = '';
+  for (; rest > 0n; rest /= 58n) text = digits[Number(rest % 58n)] + text;
+  return text.padStart(text.length + [...bytes].findIndex((byte) => byte > 0), '1');
+}
+
+/** The fields of an account, which must be as long as its struct. @param name its type's, if it begins with that */
+export function unpack(
+  struct: Struct,
+  account: Uint8Array,
+  name?: string,
+): Record<string, bigint | string | Uint8Array> {
+  const head = name === undefined ? 0 : 8;
+  const hash = createHash('sha256').update(`account:${name}`).digest();
+  if (Buffer.compare(account.subarray(0, head), hash.subarray(0, head)) !== 0) {
+    throw new Error(`no ${name}`);
+  }
+  const values: Record<string, bigint | string | Uint8Array> = {};
+  let at = head;
+  for (const [field, type] of struct) {
+    const bytes = account.subarray(at, (at += typeof type === 'number' ? type : BYTES[type]));
+    if (typeof type === 'number') values[field] = bytes;
+    else if (type === 'key') values[field] = encodeKey(bytes);
+    else {
+      const value = [...bytes].reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
+      values[field] = type.startsWith('i') ? BigInt.asIntN(8 * bytes.length, value) : value;
+    }
+  }
+  if (at !== account.length) throw new Error(`${account.length} bytes, not ${at}`);
+  return values;
+}
+
 export const WHIRLPOOL: Struct = [
   ['whirlpools_config', 'key'],
   ['whirlpool_bump', 1],
