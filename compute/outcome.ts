@@ -36,8 +36,8 @@ export function moving<I, O>(kernel: (input: I) => O): (input: I) => Outcome<O> 
   };
 }
 
-/** The buffers of all columns in an outcome, at any depth. */
-function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
+/** The buffers of all columns in a value, at any depth. */
+export function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
   else if (typeof value === 'object' && value !== null) {
     for (const inner of Object.values(value)) buffersIn(inner, found);

@@ -6,9 +6,8 @@ import * as slippages from './depth/slippage-document.js';
 import * as blocks from './holders/block-decoder.js';
 import * as flow from './holders/flow.js';
 import * as holders from './holders/rewrite.js';
-import * as cells from './ingest/flat-cells.js';
+import * as chunks from './ingest/chunk.js';
 import * as levels from './ingest/level-rows.js';
-import * as snapshots from './ingest/snapshots.js';
 import * as dlmm from './lp/dlmm-board.js';
 import * as density from './lp/fee-density.js';
 import * as range from './lp/pool-range.js';
@@ -47,16 +46,9 @@ export const pickSnapshots = moving(segments.pickSnapshots);
 export const slippageReply = moving(slippages.slippageReply);
 export const findSlippage = copying(slippages.findSlippage);
 export const encodeSlippage = moving(slippages.encodeSlippage);
-export const binSnapshotLines = moving(snapshots.binSnapshotLines);
-export const binSnapshotRows = moving(
-  ({ rows, ...options }: snapshots.ChunkOptions & snapshots.RowLines & { rows: unknown[] }) =>
-    snapshots.binSnapshotRows(rows, options),
-);
+export const binChunk = moving(chunks.binChunk);
+export const headsOfChunk = copying(chunks.headsOfChunk);
 export const sortLevels = moving(levels.sortLevels);
-export const packLevels = moving(levels.packLevels);
-export const headsOfLevels = copying(levels.headsOfLevels);
-export const packCellLines = moving(cells.packCellLines);
-export const packCellColumns = moving(cells.packCellColumns);
 export const rewriteHolderBlocks = moving(holders.rewriteHolderBlocks);
 export const outlineOfBlock = moving(blocks.outlineOfBlock);
 export const holderFlow = moving(flow.holderFlow);

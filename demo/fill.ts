@@ -6,8 +6,8 @@ import { TIER_LENGTH_S } from '../compute/market.js';
 import type { ComputePool, OtherTask } from '../compute/pool.js';
 import { makeDirectory } from '../storage/data-directory.js';
 import { InputError } from '../storage/errors.js';
-import type { Chunk } from '../storage/ingest/chunks.js';
-import { prepareChunks } from '../storage/ingest/depth.js';
+import { inOrder } from '../storage/ingest/binning.js';
+import { prepareDepth } from '../storage/ingest/depth.js';
 import { prepareTable } from '../storage/ingest/tables.js';
 import { commitPrepared } from '../storage/ingest/ingest.js';
 import type { UseStore } from '../storage/operations.js';
@@ -32,6 +32,8 @@ const SOURCE = 'simulated market';
 const UNITS_PER_COMMIT = 6;
 /** Snapshots, of up to 2,000 cells each, that a thread makes at once: few, to save memory. */
 const SNAPSHOTS_PER_CHUNK = 128;
+/** Memory of so many snapshots while they are made. */
+const CHUNK_BYTES = 16 * 1024 * 1024;
 /** The longest gap that is filled whole; of a longer one, only the last part of this length is filled. */
 const MAX_GAP_S = DEMO_RAW_S;
 
@@ -195,7 +197,7 @@ async function commitUnits(
     const some = units.slice(first, first + unitsPerCommit);
     const target = { ...bundleOf(request), pool: request.pool, together: false };
     const report = await commitPrepared(request.useStore, () =>
-      prepareChunks(target, unitChunks(request.pool, seed, some)),
+      prepareDepth(target, binnedUnits(request.pool, seed, some)),
     );
     totals.rows += report.rows;
     totals.snapshots += report.snapshots;
@@ -205,22 +207,22 @@ async function commitUnits(
   }
 }
 
-// prepareChunks takes an AsyncIterable; these chunks need no waiting.
-// oxlint-disable-next-line typescript/require-await
-async function* unitChunks(
+function binnedUnits(
   pool: ComputePool,
   seed: number,
   units: readonly DemoUnit[],
-): AsyncGenerator<Chunk> {
-  for (const { token, tier, fromS, toS } of units) {
+): AsyncGenerator<BinnedChunk> {
+  const parts = units.flatMap(({ token, tier, fromS, toS }) => {
     const partS = SNAPSHOTS_PER_CHUNK * (tier === 'raw' ? token.cadenceS : TIER_LENGTH_S[tier]);
-    for (let from = fromS; from < toS; from += partS) {
+    return Array.from({ length: Math.ceil((toS - fromS) / partS) }, (_, i): DemoUnitInput => {
+      const from = fromS + i * partS;
       const part = { fromS: from, toS: Math.min(toS, from + partS) };
-      const unit: DemoUnitInput = { seed, tokenIndex: token.index, tier, ...part };
-      const bin = () => pool.runOther<DemoUnitInput, BinnedChunk>('commit', SIMULATE, unit);
-      yield { kind: 'selfBinned', firstLine: 1, bin };
-    }
-  }
+      return { seed, tokenIndex: token.index, tier, ...part };
+    });
+  });
+  const bin = (part: DemoUnitInput) =>
+    pool.runOther<DemoUnitInput, BinnedChunk>('commit', SIMULATE, part);
+  return inOrder(parts, bin, () => CHUNK_BYTES, pool.threads);
 }
 
 /** @returns the number of rows */

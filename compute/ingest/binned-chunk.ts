@@ -4,9 +4,19 @@ import { type Market, MAX_MARKETS_PER_TOKEN } from '../market.js';
 import { countCells, type JoinMode } from '../segment/merge.js';
 import { MAX_NARROW_CENTS, narrowCents, type RunKey, type SnapshotRun } from '../segment/run.js';
 import { CellStore, type MarketCells } from './cell-store.js';
-import { type Fault, FaultLog, type SnapshotHead } from './fields.js';
+import { type Fault, FaultLog, nameOfSnapshot, type SnapshotHead } from './fields.js';
 import { type Warning, WarningTally } from './warnings.js';
 import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-fields.js';
+
+/** How a chunk is binned. */
+export interface Binning {
+  mode: JoinMode;
+  /**
+   * For `merge`: the prices in USD to bin around, by nameOfSnapshot(): the stored snapshot's, otherwise that of the
+   * snapshot's first row in the file.
+   */
+  basePrices?: ReadonlyMap<string, number> | undefined;
+}
 
 /** A chunk of a file, binned. */
 export interface BinnedChunk {
@@ -19,6 +29,10 @@ export interface BinnedChunk {
   cells: number;
   /** Levels, pool bins and cells with an amount outside the ladder. */
   droppedLevels: number;
+  /** Levels of books that a later moment within their second replaced. */
+  earlierLevels: number;
+  /** First lines of snapshots left out because no row gives their price, the first MAX_FAULTS. */
+  unpriced: number[];
   /** The first MAX_FAULTS faults. */
   faults: Fault[];
   faultCount: number;
@@ -67,12 +81,14 @@ export class ChunkBuilder {
   readonly store: CellStore;
   rows = 0;
   droppedLevels = 0;
+  earlierLevels = 0;
+  readonly unpriced: number[] = [];
   private readonly runs = new Map<string, RunBuilder>();
   private arrivals = 0;
 
   /** @param cells expected number of cells */
   constructor(
-    private readonly mode: JoinMode,
+    private readonly binning: Binning,
     cells = 0,
   ) {
     this.store = CellStore.take(cells);
@@ -91,11 +107,12 @@ export class ChunkBuilder {
 
   /**
    * The price of the snapshot into which a row is merged: that of an earlier row of the chunk, otherwise
-   * `basePriceUsd`. NaN if there is no such snapshot, or nothing is merged.
+   * its base price. NaN if there is no such snapshot, or nothing is merged.
    */
-  existingPrice(run: RunBuilder, t: number, basePriceUsd: number): number {
-    if (this.mode === 'replace') return NaN;
-    return run.at(t)?.priceUsd ?? basePriceUsd;
+  existingPrice(run: RunBuilder, head: SnapshotHead): number {
+    const { mode, basePrices } = this.binning;
+    if (mode === 'replace') return NaN;
+    return run.at(head.t)?.priceUsd ?? basePrices?.get(nameOfSnapshot(head)) ?? NaN;
   }
 
   /** Adds a fault if cells were binned around another price than the snapshot's. */
@@ -151,7 +168,7 @@ export class ChunkBuilder {
    * @param head with the price that the cells were binned around
    */
   put(run: RunBuilder, head: SnapshotHead, markets: MarketCells[], field: string): void {
-    const earlier = this.mode === 'merge' ? run.at(head.t) : undefined;
+    const earlier = this.binning.mode === 'merge' ? run.at(head.t) : undefined;
     const all = earlier === undefined ? markets : merged(earlier.markets, markets);
     let cells = 0;
     let cents = 0;
@@ -172,7 +189,7 @@ export class ChunkBuilder {
   finish(): BinnedChunk {
     const { faults, count: faultCount } = this.faults;
     const builders = faultCount === 0 ? [...this.runs.values()] : [];
-    const runs = builders.map((run) => run.finish(this.store, this.mode));
+    const runs = builders.map((run) => run.finish(this.store, this.binning.mode));
     this.store.release();
     return {
       runs,
@@ -180,6 +197,8 @@ export class ChunkBuilder {
       snapshots: runs.reduce((sum, { run }) => sum + run.t.length, 0),
       cells: runs.reduce((sum, { run }) => sum + this.cellsOf(run), 0),
       droppedLevels: this.droppedLevels,
+      earlierLevels: this.earlierLevels,
+      unpriced: this.unpriced,
       faults,
       faultCount,
       warnings: this.warnings.all,
@@ -188,7 +207,7 @@ export class ChunkBuilder {
 
   /** Only runs to be merged hold cells without amounts. */
   private cellsOf(run: SnapshotRun): number {
-    return this.mode === 'merge' ? countCells(run) : run.bin.length;
+    return this.binning.mode === 'merge' ? countCells(run) : run.bin.length;
   }
 }
 

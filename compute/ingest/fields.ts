@@ -149,6 +149,22 @@ export interface SnapshotHead extends RunKey {
   priceUsd: number;
 }
 
+/** A text that is unique to a snapshot. */
+export const nameOfSnapshot = ({ chain, address, tier, t }: RunKey & { t: number }): string =>
+  `${chain} ${address} ${tier} ${t}`;
+
+/** The snapshot that a row names, and the row's price; NaN if it has none. Null if the names are no valid ones. */
+export function headOfRow(row: unknown): SnapshotHead | null {
+  if (!isFields(row)) return null;
+  const { address, t, price_usd: priceUsd } = row;
+  const chain = CHAINS.find((known) => known === row.chain);
+  const tier = TIERS.find((known) => known === (row.tier ?? 'raw'));
+  if (chain === undefined || tier === undefined) return null;
+  if (typeof address !== 'string' || typeof t !== 'number') return null;
+  const usd = typeof priceUsd === 'number' ? priceUsd : NaN;
+  return { chain, address: canonicalAddress(address), tier, t, priceUsd: usd };
+}
+
 /** The head, or null and a fault for each wrong field. */
 export function readHead(fields: HeadFields, faults: FaultLog): SnapshotHead | null {
   const before = faults.count;

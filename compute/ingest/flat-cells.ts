@@ -1,6 +1,6 @@
 /** Dataset `cells`: rows of one cell each, already binned, packed into runs. */
 import { MAX_BIN, MIN_BIN } from '../ladder.js';
-import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
+import { type BinnedChunk, type Binning, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
 import {
   CELL_NUMBERS,
   CELL_TEXTS,
@@ -22,10 +22,12 @@ import {
 import { eachJsonLine } from './json-lines.js';
 import type { MarketFieldNames } from './market-fields.js';
 import { RepeatedLines } from './repeated-lines.js';
-import type { ChunkLines, ChunkOptions } from './snapshots.js';
+import type { SnapshotLines } from './snapshots.js';
 
-/** `basePrices` has one entry per row. */
-type CellChunk = CellColumns & ChunkOptions;
+/** Number of the first row in the file, from 1. */
+export type CellRows = CellColumns & { firstLine: number };
+/** Complete NDJSON lines. */
+export type CellLines = Pick<SnapshotLines, 'firstLine' | 'bytes'>;
 
 /** Typical bytes of a row as a line. */
 const BYTES_PER_ROW = 256;
@@ -39,16 +41,27 @@ const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type
  * Packs flat cells into runs. All rows of a snapshot are adjacent and in one chunk; rows elsewhere are
  * a fault.
  */
-export function packCellColumns(chunk: CellChunk): BinnedChunk {
+export function packCellColumns(chunk: CellRows & Binning): BinnedChunk {
   const packer = new CellPacker(chunk);
   for (let run = 0; run < chunk.starts.length; run++) packer.addTextRun(run);
   return packer.finish();
 }
 
 /** Packs NDJSON lines of the dataset `cells`; the last snapshot must be complete. */
-export function packCellLines(input: ChunkLines): BinnedChunk {
-  const { bytes, firstLine, mode, basePrices } = input;
+export function packCellLines(input: CellLines & Binning): BinnedChunk {
   const broken = new FaultLog();
+  const { columns, rows } = columnsOfLines(input, broken);
+  const chunk = packCellColumns({ ...input, ...columns });
+  chunk.rows = rows;
+  if (broken.count === 0) return chunk;
+  const faults = [...broken.faults, ...chunk.faults].sort((a, b) => a.line - b.line);
+  const faultCount = broken.count + chunk.faultCount;
+  const nothing = { runs: [], snapshots: 0, cells: 0 };
+  return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
+}
+
+/** The columns of the lines that are objects, and the number of all that are not blank. */
+export function columnsOfLines({ bytes, firstLine }: CellLines, broken: FaultLog) {
   const columns = new CellColumnBuilder(Math.ceil(bytes.length / BYTES_PER_ROW));
   const indexes: number[] = [];
   const parser = new RepeatedLines(CELL_NUMBERS, CELL_TEXTS);
@@ -63,20 +76,9 @@ export function packCellLines(input: ChunkLines): BinnedChunk {
     }
     indexes.push(index);
   };
-  const lines = eachJsonLine(bytes, firstLine, broken, take, parser);
-  const chunk = packCellColumns({
-    ...columns.finish(),
-    firstLine,
-    mode,
-    lines: Float64Array.from(indexes, (index) => firstLine + index),
-    basePrices: basePrices && Float64Array.from(indexes, (index) => basePrices[index]),
-  });
-  chunk.rows = lines;
-  if (broken.count === 0) return chunk;
-  const faults = [...broken.faults, ...chunk.faults].sort((a, b) => a.line - b.line);
-  const faultCount = broken.count + chunk.faultCount;
-  const nothing = { runs: [], snapshots: 0, cells: 0 };
-  return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
+  const rows = eachJsonLine(bytes, firstLine, broken, take, parser);
+  const lines = Float64Array.from(indexes, (index) => firstLine + index);
+  return { columns: { ...columns.finish(), lines }, rows };
 }
 
 /** Works by text run: of a row with the same texts as the row before, it reads only the cell. */
@@ -97,9 +99,9 @@ class CellPacker {
   /** Index of the row's market; -1 if unknown. */
   private market = -1;
 
-  constructor(private readonly input: CellChunk) {
+  constructor(private readonly input: CellRows & Binning) {
     const rows = input.t.length;
-    this.chunk = new ChunkBuilder(input.mode, rows);
+    this.chunk = new ChunkBuilder(input, rows);
     this.chunk.rows = rows;
     this.scratch = new ScratchCells(input.support_usd, input.resistance_usd);
   }
@@ -171,7 +173,7 @@ class CellPacker {
   }
 
   private open(head: SnapshotHead, row: number): void {
-    const { chunk, input } = this;
+    const { chunk } = this;
     const run = chunk.run(head);
     this.run = run;
     this.head = head;
@@ -185,8 +187,7 @@ class CellPacker {
       );
       return;
     }
-    const base = input.basePrices?.[row] ?? NaN;
-    chunk.checkCellsPrice(head.priceUsd, chunk.existingPrice(run, head.t, base));
+    chunk.checkCellsPrice(head.priceUsd, chunk.existingPrice(run, head));
   }
 
   private close(): void {

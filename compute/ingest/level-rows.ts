@@ -1,12 +1,11 @@
 /** Dataset `levels` as numbers: sorts rows of one level each, and makes snapshots of sorted ones. */
-import type { JoinMode } from '../segment/merge.js';
 import type { RunKey } from '../segment/run.js';
-import { type BinnedChunk, ChunkBuilder } from './binned-chunk.js';
+import { type BinnedChunk, type Binning, ChunkBuilder } from './binned-chunk.js';
 import { type Fault, type HeadFields, MAX_FAULTS } from './fields.js';
 import type { KeyedMarket } from './market-fields.js';
 import { GivenList } from './number-lists.js';
 import { SnapshotBinner } from './snapshots.js';
-import { type Warning, WarningTally } from './warnings.js';
+import { WarningTally } from './warnings.js';
 
 /** Offsets of a level's numbers in its row: first those by which rows are compared, in order, then the others. */
 export const LEVEL = {
@@ -61,57 +60,33 @@ export interface LevelRows {
   markets: ReadonlyMap<number, KeyedMarket>;
 }
 
-interface LevelChunk extends LevelRows {
-  mode: JoinMode;
-  /** For a merge: a price in USD for each snapshot, as in ChunkOptions. */
-  basePrices?: Float64Array | undefined;
-}
-
-/** What is found about snapshots of levels besides their runs. */
-export interface LevelFindings {
-  /** Levels of a market that a later moment within their second replaced. */
-  earlierLevels: number;
-  /** First lines of snapshots without a price, the first MAX_FAULTS. */
-  unpriced: number[];
-  /** Whether a snapshot has a price. */
-  hasPriced: boolean;
-  /** Whether the rows of a snapshot contradict each other. */
-  isFaulty: boolean;
-  warnings: Warning[];
-}
-
 const NO_PRICE =
   'no book of this t has bids and asks: add --column price_usd=NAME or --set price_usd=VALUE';
 /** What is wrong with a snapshot without a price. */
 export const NO_PRICE_FAULT = { field: 'price_usd', message: NO_PRICE };
 
 /** Bins the snapshots of a chunk. Each has the line of its first row. */
-export function packLevels(input: LevelChunk): LevelFindings & { chunk: BinnedChunk } {
-  const { mode, basePrices } = input;
-  const chunk = new ChunkBuilder(mode);
+export function packLevels(input: LevelRows & Binning): BinnedChunk {
+  const chunk = new ChunkBuilder(input);
+  chunk.rows = input.rows.length / LEVEL_WIDTH;
   const binner = new SnapshotBinner(chunk);
-  const warnings = new WarningTally();
-  const found = { earlierLevels: 0, unpriced: [] as number[], hasPriced: false };
+  const { warnings, unpriced } = chunk;
   let faulty = 0;
-  let index = 0;
   for (const snapshot of snapshotsOf(input, warnings)) {
     const { line, fault, priceUsd } = snapshot;
-    const basePriceUsd = basePrices?.[index++] ?? NaN;
-    chunk.rows++;
-    found.earlierLevels += snapshot.earlierLevels;
+    chunk.earlierLevels += snapshot.earlierLevels;
     if (fault !== null) {
       chunk.faults.line = fault.line;
       chunk.faults.add(fault.field, fault.message);
       if (++faulty === MAX_FAULTS) break;
     } else if (Number.isNaN(priceUsd)) {
-      if (found.unpriced.length < MAX_FAULTS) found.unpriced.push(line);
+      if (unpriced.length < MAX_FAULTS) unpriced.push(line);
       warnings.add('no_price', line, () => NO_PRICE);
     } else {
-      binner.add(rowOf(snapshot), line, basePriceUsd);
-      found.hasPriced = true;
+      binner.add(rowOf(snapshot), line);
     }
   }
-  return { ...found, isFaulty: faulty > 0, warnings: warnings.all, chunk: chunk.finish() };
+  return chunk.finish();
 }
 
 /** The key and price of each snapshot; NaN: it has none. */

@@ -1,9 +1,8 @@
 /** Dataset `snapshots`: each row a snapshot with all its markets, binned into runs. */
 import { BIN_COUNT, BIN_FACTORS, MAX_CELLS_PER_SNAPSHOT } from '../ladder.js';
 import { MAX_MARKETS_PER_TOKEN } from '../market.js';
-import type { JoinMode } from '../segment/merge.js';
 import { LadderAccumulator } from './accumulator.js';
-import { type BinnedChunk, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
+import { type BinnedChunk, type Binning, ChunkBuilder, type RunBuilder } from './binned-chunk.js';
 import { addBook, type BestPrices } from './book.js';
 import type { MarketCells } from './cell-store.js';
 import { addCells } from './cells.js';
@@ -28,24 +27,10 @@ const FAR_FACTOR = 2;
 const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
 type BodyKind = (typeof BODIES)[number];
 
-export interface ChunkOptions {
-  /** Number of the chunk's first line or row in the file, from 1. */
-  firstLine: number;
-  mode: JoinMode;
-  /**
-   * For `merge`: the price in USD to bin around, for each line of the chunk, blank lines included: the stored
-   * snapshot's, otherwise that of the snapshot's first row in the file; NaN if neither is known.
-   */
-  basePrices?: Float64Array;
-}
-
-/** The line of each parsed row, if rows are not numbered consecutively. */
-export interface RowLines {
-  lines?: Float64Array | undefined;
-}
-
 /** Complete NDJSON lines. */
-export interface ChunkLines extends ChunkOptions {
+export interface SnapshotLines {
+  /** Number of the first line in the file, from 1. */
+  firstLine: number;
   bytes: Uint8Array;
   /** Whether they were made of rows with a schema, which gives all entries of a list the same type. */
   isTyped?: boolean;
@@ -56,13 +41,13 @@ export interface ChunkLines extends ChunkOptions {
  * earlier one (`replace`), or its markets are added or replace the earlier ones (`merge`). Invalid lines
  * become faults, not errors.
  */
-export function binSnapshotLines(input: ChunkLines): BinnedChunk {
-  const { bytes, firstLine, basePrices } = input;
-  const chunk = new ChunkBuilder(input.mode, Math.ceil(bytes.length / BYTES_PER_CELL));
+export function binSnapshotLines(input: SnapshotLines & Binning): BinnedChunk {
+  const { bytes, firstLine } = input;
+  const chunk = new ChunkBuilder(input, Math.ceil(bytes.length / BYTES_PER_CELL));
   const binner = new SnapshotBinner(chunk);
   const take = (given: unknown, index: number): void => {
     const row = input.isTyped && isFields(given) ? plainSnapshotRow(given) : given;
-    binner.add(row, firstLine + index, basePrices?.[index] ?? NaN);
+    binner.add(row, firstLine + index);
   };
   chunk.rows = eachJsonLine(bytes, firstLine, chunk.faults, take, binner.lists);
   return chunk.finish();
@@ -71,15 +56,11 @@ export function binSnapshotLines(input: ChunkLines): BinnedChunk {
 /** Like binSnapshotLines(), for rows parsed by JSON.parse. Each row is released once it is binned. */
 export function binSnapshotRows(
   rows: Iterable<unknown>,
-  options: ChunkOptions & RowLines,
+  options: Pick<SnapshotLines, 'firstLine'> & Binning,
 ): BinnedChunk {
-  const { firstLine, lines, basePrices } = options;
-  const chunk = new ChunkBuilder(options.mode);
+  const chunk = new ChunkBuilder(options);
   const binner = new SnapshotBinner(chunk);
-  for (const row of rows) {
-    const i = chunk.rows++;
-    binner.add(row, lines?.[i] ?? firstLine + i, basePrices?.[i] ?? NaN);
-  }
+  for (const row of rows) binner.add(row, options.firstLine + chunk.rows++);
   return chunk.finish();
 }
 
@@ -92,11 +73,8 @@ export class SnapshotBinner {
 
   constructor(private readonly chunk: ChunkBuilder) {}
 
-  /**
-   * Adds a row's snapshot or its faults.
-   * @param basePriceUsd price to bin around in a merge (ChunkOptions.basePrices); NaN: the row's own
-   */
-  add(row: unknown, line: number, basePriceUsd: number): void {
+  /** Adds a row's snapshot or its faults. */
+  add(row: unknown, line: number): void {
     const { chunk } = this;
     chunk.faults.line = line;
     if (!isFields(row)) {
@@ -106,8 +84,7 @@ export class SnapshotBinner {
     const before = chunk.faults.count;
     const head = readHead(row, chunk.faults);
     const run = head === null ? null : chunk.run(head);
-    const existingPrice =
-      head === null || run === null ? NaN : chunk.existingPrice(run, head.t, basePriceUsd);
+    const existingPrice = head === null || run === null ? NaN : chunk.existingPrice(run, head);
     const given = head?.priceUsd ?? ANY_PRICE_USD;
     const priceUsd = Number.isNaN(existingPrice) ? given : existingPrice;
     const { lists, ladder, poolsLadder } = this;

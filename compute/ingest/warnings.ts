@@ -7,12 +7,8 @@ const WARNING_KINDS = [
   'outside_ladder',
   /** A book whose best bid is not below its best ask. */
   'crossed_book',
-  /** A level that a later row of its book, with the same side and price but another size, replaces. */
-  'replaced_level',
   /** A book with levels on only one side. */
   'one_sided_book',
-  /** A snapshot of levels that has no price, since none of its books has both sides. */
-  'no_price',
   /** A CLMM pool whose liquidity falls below 0 at a tick. */
   'negative_liquidity',
   /** A book whose middle is less than half of the snapshot's price, or more than twice. */
@@ -23,6 +19,10 @@ const WARNING_KINDS = [
   'over_deposit',
   /** A time more than an hour ahead. */
   'future_time',
+  /** A level that a later row of its book, with the same side and price but another size, replaces. */
+  'replaced_level',
+  /** A snapshot of levels that has no price, since none of its books has both sides. */
+  'no_price',
 ] as const;
 export type WarningKind = (typeof WARNING_KINDS)[number];
 

@@ -1,11 +1,14 @@
 /** Imports foreign files: as rows, or into a store, merged into its snapshots. */
+import type { Chunk } from '../../compute/ingest/chunk.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { SnapshotKey } from '../contract.js';
 import { UsageError } from '../errors.js';
 import { commitPrepared } from '../ingest/ingest.js';
 import type { UseStore } from '../operations.js';
-import type { Chunk } from '../ingest/chunks.js';
-import { prepareChunks } from '../ingest/depth.js';
+import { storedPrices } from '../ingest/base-prices.js';
+import { type BasedChunk, binChunks, withHeads } from '../ingest/binning.js';
+import { rowChunks } from '../ingest/chunks.js';
+import { prepareDepth } from '../ingest/depth.js';
 import type { FileReport, PreparedFile } from '../ingest/prepared.js';
 import { prepareTable } from '../ingest/tables.js';
 import { importBinance } from './binance.js';
@@ -26,9 +29,6 @@ import { NothingImportedError } from './refusals.js';
 import { importSolscanHolders } from './solscan-holders.js';
 import { importTardisIncremental, importTardisSnapshot } from './tardis.js';
 import { importSolanaTokenList, importWormholeCsv } from './token-lists.js';
-
-/** Bytes of JSON at which a chunk of rows is complete. */
-const CHUNK_BYTES = 1024 * 1024;
 
 export interface ImportRequest {
   directory: string;
@@ -57,9 +57,6 @@ const ENTRIES: Readonly<Record<ImportKind, string>> = {
   holders: 'holders',
   orders: 'orders',
 };
-
-/** Prices of the stored snapshots at some times, NaN if there is none. */
-type BasePrices = (times: readonly number[]) => Promise<Float64Array>;
 
 /**
  * Reads the files (plain or gzip) of one import, in order, and yields rows of the format's dataset
@@ -161,26 +158,35 @@ async function prepareSnapshots(
   file: string,
   rows: AsyncIterable<object>,
 ): Promise<PreparedFile> {
-  const refusesLoss = request.replace !== true;
+  const { pool, replace } = request;
+  const refusesLoss = replace !== true;
   const target = { ...request, file, mode: 'merge', refusesLoss, together: false } as const;
-  return prepareChunks(target, lineChunks(rows, await basePrices(request)));
+  const chunks = rowChunks(numbered(rows));
+  return prepareDepth(target, binChunks(basedChunks(request, chunks), pool, 'merge'));
 }
 
-async function basePrices({ options, useStore }: ImportRequest): Promise<BasePrices | null> {
-  const { token } = options;
-  if (token === undefined) return null;
-  const tier = 'raw';
-  const stored = new Set(await useStore((store) => store.snapshotTimes({ ...token, tier })));
-  return async (times) => {
-    const prices = new Float64Array(times.length).fill(NaN);
-    const known = [...times.keys()].filter((i) => stored.has(times[i]));
-    if (known.length === 0) return prices;
-    const keys = known.map((i): SnapshotKey => ({ ...token, tier, t: times[i] }));
-    const found = await useStore((store) => store.snapshotPrices(keys));
-    known.forEach((row, i) => (prices[row] = found[i]));
-    return prices;
-  };
+/** The chunks with the prices of stored snapshots: only books of one token, not pools, are merged into them. */
+async function* basedChunks(
+  { options: { token }, pool, useStore }: ImportRequest,
+  chunks: AsyncIterable<Chunk>,
+): AsyncGenerator<BasedChunk> {
+  if (token === undefined) {
+    yield* chunks;
+    return;
+  }
+  const stored = new Set(await useStore((store) => store.snapshotTimes({ ...token, tier: 'raw' })));
+  for await (const { chunk, heads } of withHeads(chunks, pool)) {
+    const keys = heads.filter(({ t }) => stored.has(t)).map(keyOf);
+    yield { ...chunk, basePrices: await storedPrices(keys, useStore) };
+  }
 }
+
+const keyOf = ({ chain, address, t, tier }: SnapshotKey): SnapshotKey => ({
+  chain,
+  address,
+  t,
+  tier,
+});
 
 interface SnapshotLines extends Pick<ImportRequest, 'directory' | 'pool' | 'useStore'> {
   /** Rows of `snapshots`, each with its tier. */
@@ -194,49 +200,16 @@ interface SnapshotLines extends Pick<ImportRequest, 'directory' | 'pool' | 'useS
  * @throws InputError | StoreBusyError | StoreUnavailableError
  */
 export function storeSnapshots(request: SnapshotLines): Promise<FileReport> {
-  const { lines, useStore, name: file } = request;
-  const keys = lines.map((line) => JSON.parse(line) as SnapshotKey);
-  const prepare = (): Promise<PreparedFile> => {
-    async function* chunks(): AsyncGenerator<Chunk> {
-      const basePrices = await useStore((store) =>
-        store.snapshotPrices(
-          keys.map(({ chain, address, t, tier }) => ({ chain, address, t, tier })),
-        ),
-      );
-      const bytes = Buffer.from(lines.join('\n'));
-      yield { kind: 'snapshotLines', firstLine: 1, bytes, basePrices };
-    }
-    return prepareChunks({ ...request, file, mode: 'merge', together: false }, chunks());
+  const { lines, pool, useStore, name: file } = request;
+  const keys = lines.map((line) => keyOf(JSON.parse(line) as SnapshotKey));
+  const bytes = Buffer.from(lines.join('\n'));
+  const target = { ...request, file, mode: 'merge', together: false } as const;
+  const prepare = async (): Promise<PreparedFile> => {
+    const basePrices = await storedPrices(keys, useStore);
+    const chunk = { kind: 'snapshotLines', firstLine: 1, bytes, basePrices } as const;
+    return prepareDepth(target, binChunks([chunk], pool, 'merge'));
   };
   return commitPrepared(useStore, prepare);
-}
-
-/** Rows as NDJSON: the pool parses, checks and bins them like a collector's file. */
-async function* lineChunks(
-  rows: AsyncIterable<object>,
-  pricesAt: BasePrices | null,
-): AsyncGenerator<Chunk> {
-  let firstLine = 1;
-  let lines: string[] = [];
-  let times: number[] = [];
-  let bytes = 0;
-  const chunk = async (): Promise<Chunk> => ({
-    kind: 'snapshotLines',
-    firstLine,
-    bytes: Buffer.from(lines.join('\n')),
-    basePrices: await pricesAt?.(times),
-  });
-  for await (const row of rows) {
-    const line = JSON.stringify(row);
-    lines.push(line);
-    times.push((row as { t: number }).t);
-    bytes += line.length;
-    if (bytes < CHUNK_BYTES) continue;
-    yield await chunk();
-    firstLine += lines.length;
-    [lines, times, bytes] = [[], [], 0];
-  }
-  if (lines.length > 0) yield await chunk();
 }
 
 async function* numbered(rows: AsyncIterable<object>) {

@@ -7,6 +7,7 @@ import {
   type CellNumber,
   type CellText,
 } from '../../compute/ingest/cell-columns.js';
+import type { CellRows } from '../../compute/ingest/flat-cells.js';
 import { canonicalAddress } from '../../compute/market.js';
 import { firstIndex } from '../../compute/search.js';
 import { refusal } from './prepared.js';
@@ -15,13 +16,6 @@ import { refusal } from './prepared.js';
 const MIN_CHUNK_ROWS = 32_768;
 /** Rows of one snapshot, all in memory at once; rows that become no cell count too. */
 const MAX_SNAPSHOT_ROWS = 1_000_000;
-
-export interface CellColumnsChunk {
-  /** Number of the first row in the file, from 1. */
-  firstLine: number;
-  /** Each column has a separate buffer. */
-  columns: CellColumns;
-}
 
 export class CellCutter {
   private held: CellColumns[] = [];
@@ -37,7 +31,7 @@ export class CellCutter {
    * @returns the rows of complete snapshots once there are enough for a chunk
    * @throws InputError if one snapshot has more than MAX_SNAPSHOT_ROWS
    */
-  add(batch: CellColumns): CellColumnsChunk | null {
+  add(batch: CellColumns): CellRows | null {
     const start = lastSnapshotOf(batch, this.held.at(-1));
     if (start >= 0) this.lastSnapshot = this.rows + start;
     this.held.push(batch);
@@ -52,11 +46,11 @@ export class CellCutter {
   }
 
   /** The remaining rows, at the end of the file. */
-  finish(): CellColumnsChunk | null {
+  finish(): CellRows | null {
     return this.rows > 0 ? this.cut(this.rows) : null;
   }
 
-  private cut(end: number): CellColumnsChunk {
+  private cut(end: number): CellRows {
     const { firstLine } = this;
     const whole: CellColumns[] = [];
     const rest: CellColumns[] = [];
@@ -72,7 +66,7 @@ export class CellCutter {
     this.rows -= end;
     this.lastSnapshot = 0;
     this.firstLine += end;
-    return { firstLine, columns: joined(whole, end) };
+    return { firstLine, ...joined(whole, end) };
   }
 }
 

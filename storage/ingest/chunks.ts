@@ -1,15 +1,14 @@
-/** Cuts a file of a depth dataset into chunks, which the pool's workers bin independently. */
-import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
+/** Cuts a file of `snapshots` or `cells` into chunks. */
 import type { CellColumns } from '../../compute/ingest/cell-columns.js';
+import type { Chunk } from '../../compute/ingest/chunk.js';
 import {
   type FaultLog,
-  type HeadFields,
-  isFields,
+  type Fields,
+  headOfRow,
   MAX_FAULTS,
+  nameOfSnapshot,
 } from '../../compute/ingest/fields.js';
 import { isBlankLine } from '../../compute/ingest/json-lines.js';
-import { canonicalAddress, CHAINS, TIERS } from '../../compute/market.js';
-import type { SnapshotKey } from '../contract.js';
 import { plainSnapshotRow } from '../../compute/ingest/nested-rows.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
 import { arrowCells } from './arrow.js';
@@ -19,29 +18,8 @@ import { parquetCells, parquetLines } from './parquet.js';
 import { refusal } from './prepared.js';
 import { cellRows, rowBatches, type RowSource } from './rows.js';
 
-/** A chunk of a file. Lines are NDJSON. */
-export type Chunk = {
-  /** Number of the first line or row in the file, from 1. */
-  firstLine: number;
-  /** For a merge: for each line or row, the price to bin around (compute's ChunkOptions.basePrices). */
-  basePrices?: Float64Array;
-} & (
-  | { kind: 'cellLines'; bytes: Uint8Array }
-  /** `isTyped`: made of rows with a schema (compute's ChunkLines). */
-  | { kind: 'snapshotLines'; bytes: Uint8Array; isTyped?: boolean }
-  /** `lines`: the line of each row, if rows are not numbered consecutively. */
-  | { kind: 'snapshotRows'; rows: unknown[]; lines?: Float64Array }
-  | { kind: 'cellColumns'; columns: CellColumns }
-  /** Bins its own snapshots, in the pool. `heads`: of each snapshot, if it may be merged. */
-  | {
-      kind: 'selfBinned';
-      heads?: HeadFields[] | undefined;
-      bin: (basePrices?: Float64Array) => Promise<BinnedChunk>;
-    }
-);
-
-/** Rows of `snapshots` per chunk; each may be a whole book. */
-const SNAPSHOT_ROWS_PER_CHUNK = 64;
+/** Bytes of lines of `snapshots` made of rows that are passed on at once; each may be a whole book. */
+const LINES_BYTES = 1024 * 1024;
 /** Bytes of the lines of one snapshot of `cells`, all in memory at once. */
 const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 const NEWLINE = 0x0a;
@@ -59,23 +37,41 @@ export async function* snapshotChunks(source: RowSource, faults: FaultLog): Asyn
     }
     return;
   }
-  for await (const batch of rowBatches(source, SNAPSHOT_COLUMNS, faults)) {
-    for (let i = 0; i < batch.length; i += SNAPSHOT_ROWS_PER_CHUNK) {
-      const some = batch.slice(i, i + SNAPSHOT_ROWS_PER_CHUNK);
-      yield rowsChunk(some, format === 'parquet' || format === 'arrow');
-    }
+  const rows = rowBatches(source, SNAPSHOT_COLUMNS, faults);
+  yield* rowChunks(format === 'parquet' || format === 'arrow' ? plainRows(rows) : rows);
+}
+
+/** Rows whose lists each have entries of one type, as in NDJSON. */
+async function* plainRows(batches: AsyncIterable<NumberedRow[]>): AsyncGenerator<NumberedRow[]> {
+  for await (const batch of batches) {
+    yield batch.map(({ line, row }) => ({ line, row: plainSnapshotRow(row as Fields) }));
   }
 }
 
-/** @param isTyped whether all entries of a list have one type */
-function rowsChunk(batch: readonly NumberedRow[], isTyped: boolean): Chunk {
-  const plain = (row: unknown): unknown => (isTyped && isFields(row) ? plainSnapshotRow(row) : row);
-  return {
-    kind: 'snapshotRows',
-    firstLine: batch[0].line,
-    lines: Float64Array.from(batch, ({ line }) => line),
-    rows: batch.map(({ row }) => plain(row)),
-  };
+/** Rows of `snapshots` as lines of JSON, which the pool parses. Between rows, blank lines count the others of the file. */
+export async function* rowChunks(batches: AsyncIterable<NumberedRow[]>): AsyncGenerator<Chunk> {
+  let firstLine = 1;
+  let nextLine = 1;
+  let texts: string[] = [];
+  let length = 0;
+  const chunk = (): Chunk => ({
+    kind: 'snapshotLines',
+    firstLine,
+    bytes: Buffer.from(texts.join('')),
+  });
+  for await (const batch of batches) {
+    for (const { line, row } of batch) {
+      if (length >= LINES_BYTES) {
+        yield chunk();
+        [firstLine, nextLine, texts, length] = [line, line, [], 0];
+      }
+      const text = `${'\n'.repeat(line - nextLine)}${JSON.stringify(row)}\n`;
+      texts.push(text);
+      length += text.length;
+      nextLine = line + 1;
+    }
+  }
+  if (length > 0) yield chunk();
 }
 
 /**
@@ -180,24 +176,9 @@ function lineStart(bytes: Uint8Array, end: number): number {
 function snapshotOfLine(line: Uint8Array): string | null {
   try {
     const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString();
-    const key = snapshotKey(JSON.parse(text));
-    return key === null ? null : nameOfKey(key);
+    const head = headOfRow(JSON.parse(text));
+    return head === null ? null : nameOfSnapshot(head);
   } catch {
     return null;
   }
 }
-
-/** The snapshot that a row names; null if its key is not valid. */
-export function snapshotKey(row: unknown): SnapshotKey | null {
-  if (typeof row !== 'object' || row === null) return null;
-  const { chain: givenChain, address, t, tier: givenTier } = row as HeadFields;
-  const chain = CHAINS.find((known) => known === givenChain);
-  const tier = TIERS.find((known) => known === (givenTier ?? 'raw'));
-  if (chain === undefined || tier === undefined) return null;
-  if (typeof address !== 'string' || typeof t !== 'number') return null;
-  return { chain, address: canonicalAddress(address), t, tier };
-}
-
-/** A text that is unique to the snapshot. */
-export const nameOfKey = ({ chain, address, tier, t }: SnapshotKey): string =>
-  `${chain} ${address} ${tier} ${t}`;

@@ -1,13 +1,11 @@
-/** Turns chunks of a depth dataset into a bundle: bins them in the pool, checks them, collects them into segments. */
+/** Turns binned chunks into a bundle: checks them, and collects them into segments. */
 import type { BinnedChunk, BinnedRun } from '../../compute/ingest/binned-chunk.js';
-import { CELL_NUMBERS, CELL_TEXTS, type CellColumns } from '../../compute/ingest/cell-columns.js';
 import { type Fault, FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { NO_PRICE_FAULT } from '../../compute/ingest/level-rows.js';
 import { type Market, marketKey } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { JoinMode } from '../../compute/segment/merge.js';
 import { FaultyFileError, InputError } from '../errors.js';
 import type { UseStore } from '../operations.js';
-import type { Chunk } from './chunks.js';
 import { type BundleRequest, type PreparedFile, refusal, withBundle } from './prepared.js';
 import { WarningTally } from '../../compute/ingest/warnings.js';
 import { FirstPrices } from './first-prices.js';
@@ -16,14 +14,7 @@ import { RunCollector } from './run-collector.js';
 import { SnapshotCount } from './snapshot-count.js';
 import { VenueTypes } from './venue-types.js';
 
-/** Chunks read ahead, in addition to one per thread. */
-const CHUNKS_AHEAD = 4;
-/** With more bytes of chunks than this in the pool, only one chunk is read ahead. */
-const MAX_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Assumed size of a chunk of parsed rows: lists of objects are large, so only a few should wait. */
-const UNKNOWN_BYTES = 16 * 1024 * 1024;
-
-interface ChunksRequest extends BundleRequest {
+interface DepthRequest extends BundleRequest {
   pool: ComputePool;
   /** Whether the rows of one snapshot must be adjacent in the source. */
   together: boolean;
@@ -32,13 +23,13 @@ interface ChunksRequest extends BundleRequest {
 }
 
 /**
- * Prepares chunks of a depth dataset from any source.
- * @param unreadable gets the faults of records in `chunks` that cannot be read as rows
+ * Prepares binned chunks from any source.
+ * @param unreadable gets the faults of records of the source that cannot be read as rows
  * @throws InputError with the first ten faults; nothing of the rows is stored
  */
-export function prepareChunks(
-  request: ChunksRequest,
-  chunks: AsyncIterable<Chunk>,
+export function prepareDepth(
+  request: DepthRequest,
+  chunks: AsyncIterable<BinnedChunk>,
   unreadable: FaultLog = new FaultLog(),
 ): Promise<PreparedFile> {
   const { file, mode, pool, compareWith } = request;
@@ -50,9 +41,10 @@ export function prepareChunks(
     const warnings = new WarningTally();
     const firstPrices = compareWith === undefined ? null : new FirstPrices(compareWith);
     const faults: Fault[] = [];
+    const unpriced: number[] = [];
     const count = { found: 0, stopped: false };
     try {
-      for await (const chunk of binnedChunks(chunks, pool, mode)) {
+      for await (const chunk of chunks) {
         const across = chunk.runs.flatMap((run) => [
           ...(seen?.add(run) ?? []),
           ...markets.add(run),
@@ -73,12 +65,20 @@ export function prepareChunks(
         report.snapshots += chunk.snapshots;
         report.cells += chunk.cells;
         report.droppedLevels += chunk.droppedLevels;
+        report.earlierLevels += chunk.earlierLevels;
+        unpriced.push(...chunk.unpriced);
         request.onProgress?.(report);
       }
       faults.push(...unreadable.faults);
       count.found += unreadable.count;
+      // A recorder that stops within a book leaves one without a price; if all are, the columns are wrong.
+      if (count.found === 0 && snapshots.count === 0) {
+        const first = unpriced.slice(0, MAX_FAULTS);
+        faults.push(...first.map((line) => ({ line, ...NO_PRICE_FAULT })));
+        count.found = faults.length;
+      }
       // Readers stop after this many unreadable records.
-      count.stopped ||= unreadable.count >= MAX_FAULTS;
+      count.stopped ||= count.found >= MAX_FAULTS;
       if (count.found === 0) {
         await collector.finish();
         // Rows of one snapshot may lie in several chunks.
@@ -108,94 +108,6 @@ function withEarlierFaults(
   if (!(error instanceof InputError) || found === 0) return error;
   const first = [...refusal(file, faults).faults, ...error.faults].slice(0, MAX_FAULTS);
   return new FaultyFileError(file, first, { found: found + error.faults.length, stopped: true });
-}
-
-/** Bins chunks in the pool, several at once, and yields the results in the file's order. */
-async function* binnedChunks(
-  chunks: AsyncIterable<Chunk>,
-  pool: ComputePool,
-  mode: JoinMode,
-): AsyncGenerator<BinnedChunk> {
-  const running: { binned: Promise<BinnedChunk>; bytes: number }[] = [];
-  let bytes = 0;
-  const hasRoomForMore = (): boolean => {
-    const ahead = running.length - pool.threads;
-    return ahead <= 1 || (ahead <= CHUNKS_AHEAD && bytes <= MAX_AHEAD_BYTES);
-  };
-  try {
-    for await (const chunk of chunks) {
-      const size = bytesOf(chunk);
-      bytes += size;
-      const binned = binChunk(chunk, pool, mode);
-      // Awaited later; until then a failure must not count as unhandled.
-      binned.catch(() => undefined);
-      running.push({ binned, bytes: size });
-      while (!hasRoomForMore()) {
-        const next = running.shift()!;
-        yield await next.binned;
-        bytes -= next.bytes;
-      }
-    }
-    while (running.length > 0) yield await running.shift()!.binned;
-  } finally {
-    await Promise.allSettled(running.map(({ binned }) => binned));
-  }
-}
-
-function binChunk(chunk: Chunk, pool: ComputePool, mode: JoinMode): Promise<BinnedChunk> {
-  const { firstLine, basePrices } = chunk;
-  const options = { firstLine, mode, basePrices };
-  switch (chunk.kind) {
-    case 'snapshotLines':
-    case 'cellLines': {
-      const bytes = movable(chunk.bytes);
-      const task = chunk.kind === 'cellLines' ? 'packCellLines' : 'binSnapshotLines';
-      const isTyped = chunk.kind === 'snapshotLines' && chunk.isTyped === true;
-      return pool.run(task, { bytes, isTyped, ...options }, [bytes.buffer]);
-    }
-    case 'snapshotRows':
-      return pool.run('binSnapshotRows', { rows: chunk.rows, lines: chunk.lines, ...options });
-    case 'selfBinned':
-      return chunk.bin(basePrices);
-    case 'cellColumns':
-      return pool.run(
-        'packCellColumns',
-        { ...chunk.columns, ...options },
-        buffersOf(chunk.columns),
-      );
-  }
-}
-
-/** The bytes in a separate buffer that can move to a worker. */
-function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer } = bytes;
-  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength;
-  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);
-}
-
-function bytesOf(chunk: Chunk): number {
-  switch (chunk.kind) {
-    case 'snapshotLines':
-    case 'cellLines':
-      return chunk.bytes.length;
-    case 'cellColumns':
-      return buffersOf(chunk.columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
-    case 'snapshotRows':
-    case 'selfBinned':
-      return UNKNOWN_BYTES;
-  }
-}
-
-/** The columns' buffers, to move to a worker. */
-function buffersOf(columns: CellColumns): ArrayBuffer[] {
-  const { starts, texts, lines } = columns;
-  const all = [
-    ...CELL_NUMBERS.map((name) => columns[name]),
-    ...CELL_TEXTS.map((name) => texts[name].codes),
-    starts,
-    ...(lines === undefined ? [] : [lines]),
-  ];
-  return all.map(({ buffer }) => buffer as ArrayBuffer);
 }
 
 /** Finds snapshots whose rows are not adjacent: another snapshot is between them. */

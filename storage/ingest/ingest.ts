@@ -1,5 +1,6 @@
 /** Ingests files of one dataset into a store, each in a separate transaction. */
 import { access, constants, stat } from 'node:fs/promises';
+import type { Chunk } from '../../compute/ingest/chunk.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import type { Warning } from '../../compute/ingest/warnings.js';
 import type { ComputePool } from '../../compute/pool.js';
@@ -11,10 +12,11 @@ import { FaultyFileError, InputError, StoreChangedError, UsageError } from '../e
 import { wallMs } from '../wall-clock.js';
 import { withAdvice } from './advice.js';
 import { withBasePrices } from './base-prices.js';
-import { cellChunks, type Chunk, snapshotChunks } from './chunks.js';
+import { binChunks, withHeads } from './binning.js';
+import { cellChunks, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
 import { columnsOf } from './dataset-columns.js';
-import { prepareChunks } from './depth.js';
+import { prepareDepth } from './depth.js';
 import { refusingOthers } from './other-dataset.js';
 import { sortedLevels } from './levels.js';
 import { addressFlags, type Mapping } from './mapping.js';
@@ -177,54 +179,44 @@ async function prepareFile(request: FileRequest, source: RowSource): Promise<Pre
   }
 }
 
-function prepareSource(request: FileRequest, source: RowSource): Promise<PreparedFile> {
-  const { dataset } = request;
+async function prepareSource(request: FileRequest, source: RowSource): Promise<PreparedFile> {
+  const { dataset, directory, useStore } = request;
   const unreadable = new FaultLog();
-  if (dataset === 'levels') return prepareLevels(request, source, unreadable);
+  if (dataset === 'levels') {
+    // The price of a snapshot is that of its levels: nothing in the file contradicts a wrong unit.
+    const compareWith = (await holdsStore(directory)) ? useStore : undefined;
+    const levels = await sortedLevels(request, source, unreadable);
+    const chunks = () => levels.chunks();
+    return prepareChunks({ ...request, compareWith }, chunks, unreadable).finally(() =>
+      levels.close(),
+    );
+  }
   if (dataset === 'snapshots' || dataset === 'cells') {
     const chunksOf = dataset === 'cells' ? cellChunks : snapshotChunks;
-    return prepareDepth(request, (faults) => chunksOf(source, faults), unreadable);
+    return prepareChunks(request, (faults) => chunksOf(source, faults), unreadable);
   }
-  const batches = rowBatches(source, columnsOf(dataset), unreadable);
-  return prepareTable(request, dataset, batches, unreadable);
+  return prepareTable(
+    request,
+    dataset,
+    rowBatches(source, columnsOf(dataset), unreadable),
+    unreadable,
+  );
 }
 
 /** @param chunks reads the file's chunks, and adds what cannot be read to the faults */
-function prepareDepth(
-  request: FileRequest,
+function prepareChunks(
+  request: FileRequest & { compareWith?: UseStore | undefined },
   chunks: (faults: FaultLog) => AsyncGenerator<Chunk>,
   unreadable: FaultLog,
-  compareWith?: UseStore,
 ): Promise<PreparedFile> {
-  const { file, mode, dataset, useStore } = request;
+  const { file, mode, dataset, pool, useStore } = request;
+  const headed = (some: AsyncIterable<Chunk>) => withHeads(some, pool);
   const read =
     mode === 'merge'
-      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), useStore)
+      ? withBasePrices(file, chunks(new FaultLog()), chunks(unreadable), headed, useStore)
       : chunks(unreadable);
   const together = dataset === 'cells';
-  return prepareChunks({ ...request, together, compareWith }, read, unreadable);
-}
-
-async function prepareLevels(
-  request: FileRequest,
-  source: RowSource,
-  unreadable: FaultLog,
-): Promise<PreparedFile> {
-  const { directory, useStore } = request;
-  // The price of a snapshot is that of its levels: nothing in the file contradicts a wrong unit.
-  const compareWith = (await holdsStore(directory)) ? useStore : undefined;
-  const levels = await sortedLevels(request, source, unreadable);
-  try {
-    const chunks = (faults: FaultLog) => levels.chunks(faults);
-    const prepared = await prepareDepth(request, chunks, unreadable, compareWith);
-    // A snapshot consists of many rows.
-    prepared.report.rows = levels.rows;
-    prepared.report.earlierLevels = levels.earlierLevels;
-    prepared.report.warnings.push(...levels.warnings);
-    return prepared;
-  } finally {
-    await levels.close();
-  }
+  return prepareDepth({ ...request, together }, binChunks(read, pool, mode), unreadable);
 }
 
 /**

@@ -10,25 +10,17 @@ import {
   POSITIVE,
   readHead,
 } from '../../compute/ingest/fields.js';
-import {
-  LEVEL,
-  LEVEL_WIDTH,
-  type LevelFindings,
-  type LevelRows,
-  NO_PRICE_FAULT,
-} from '../../compute/ingest/level-rows.js';
+import type { Chunk } from '../../compute/ingest/chunk.js';
+import { LEVEL, LEVEL_WIDTH, type LevelRows } from '../../compute/ingest/level-rows.js';
 import {
   type KeyedMarket,
   type MarketFieldNames,
   MarketParser,
 } from '../../compute/ingest/market-fields.js';
-import { type Warning, WarningTally } from '../../compute/ingest/warnings.js';
 import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
-import type { JoinMode } from '../../compute/segment/merge.js';
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
-import type { Chunk } from './chunks.js';
 import { number, optional, text, type WantedColumn } from './columns.js';
 import { LevelSorter } from './level-sorter.js';
 import { FRACTION, NO_MAPPING } from './mapping.js';
@@ -64,20 +56,14 @@ const ANY_PRICE_USD = 1;
 
 /** A file's levels, sorted; close it after use. */
 interface SortedLevels {
-  rows: number;
-  /** Levels of earlier books within a second, counted by the last call of `chunks`. */
-  readonly earlierLevels: number;
-  /** What is rarely intended, found by the last call of `chunks`. */
-  readonly warnings: readonly Warning[];
-  /** The snapshots as chunks; may be called again. If no book has a price, that is added to `faults`. */
-  chunks(faults: FaultLog): AsyncGenerator<Chunk>;
+  /** The snapshots as chunks; may be called again. */
+  chunks(): AsyncGenerator<Chunk>;
   close(): Promise<void>;
 }
 
 interface LevelsRequest {
   /** The data directory, for levels that do not fit into memory. */
   directory: string;
-  mode: JoinMode;
   pool: Pick<ComputePool, 'run'>;
 }
 
@@ -87,20 +73,16 @@ interface LevelsRequest {
  * @throws InputError if the file lacks a column or has too many rows; DiskFullError
  */
 export async function sortedLevels(
-  { directory, mode, pool }: LevelsRequest,
+  { directory, pool }: LevelsRequest,
   source: RowSource,
   faults: FaultLog,
 ): Promise<SortedLevels> {
-  const sorter = new LevelSorter(directory, (rows) =>
-    pool.run('sortLevels', rows, [rows.buffer as ArrayBuffer]),
-  );
+  const sorter = new LevelSorter(directory, (rows) => pool.run('sortLevels', rows));
   const reader = new LevelReader(faults);
-  let rows = 0;
   try {
     const mapped = { ...source, mapping: source.mapping ?? NO_MAPPING };
     for await (const batch of rowBatches(mapped, LEVEL_COLUMNS, faults)) {
       for (const { line, row } of batch) {
-        rows++;
         faults.line = line;
         const level = reader.read(row);
         const full = level !== null && faults.count === 0 ? sorter.add(level) : null;
@@ -118,75 +100,15 @@ export async function sortedLevels(
     throw error;
   }
   const { tokens, markets } = reader;
-  let packer = new LevelPacker(pool, mode);
   return {
-    rows,
-    get earlierLevels() {
-      return packer.earlierLevels;
-    },
-    get warnings() {
-      return packer.warnings.all;
-    },
-    async *chunks(ofBooks) {
+    async *chunks() {
       if (faults.count > 0) return;
-      packer = new LevelPacker(pool, mode);
       for await (const levels of wholeSnapshots(sorter.sorted())) {
-        yield await packer.chunk(levelRows(levels, tokens, markets));
+        yield { kind: 'levelRows', ...levelRows(levels, tokens, markets) };
       }
-      await packer.finish(ofBooks);
     },
     close: () => sorter.close(),
   };
-}
-
-/** Makes chunks of sorted rows, and collects what the pool finds about them. */
-class LevelPacker {
-  earlierLevels = 0;
-  readonly warnings = new WarningTally();
-  /** In the order of the chunks; null: the chunk failed. */
-  private readonly findings: Promise<LevelFindings | null>[] = [];
-
-  constructor(
-    private readonly pool: Pick<ComputePool, 'run'>,
-    private readonly mode: JoinMode,
-  ) {}
-
-  async chunk(input: LevelRows): Promise<Chunk> {
-    const { pool, mode, findings } = this;
-    const heads = mode === 'merge' ? await pool.run('headsOfLevels', input) : undefined;
-    return {
-      kind: 'selfBinned',
-      firstLine: 1,
-      heads,
-      async bin(basePrices) {
-        const { buffer } = input.rows as Float64Array<ArrayBuffer>;
-        const packed = pool.run('packLevels', { ...input, mode, basePrices }, [buffer]);
-        findings.push(
-          packed.then(
-            ({ chunk: _, ...found }) => found,
-            () => null,
-          ),
-        );
-        return (await packed).chunk;
-      },
-    };
-  }
-
-  /** Waits for the chunks. A recorder that stops within a book leaves one without a price; if all are, the columns are wrong. */
-  async finish(faults: FaultLog): Promise<void> {
-    const unpriced: number[] = [];
-    let hasPriced = false;
-    for (const found of await Promise.all(this.findings)) {
-      if (found === null) return;
-      this.earlierLevels += found.earlierLevels;
-      this.warnings.join(found.warnings);
-      unpriced.push(...found.unpriced);
-      hasPriced ||= found.hasPriced || found.isFaulty;
-    }
-    if (hasPriced || faults.count > 0) return;
-    const { field, message } = NO_PRICE_FAULT;
-    for (faults.line of unpriced.slice(0, MAX_FAULTS)) faults.add(field, message);
-  }
 }
 
 /** The rows with the tokens and markets that they name. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
+import { nameOfSnapshot } from '../../compute/ingest/fields.js';
 import { packCellColumns, packCellLines } from '../../compute/ingest/flat-cells.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { contentOf } from '../support/stores.js';
@@ -25,12 +26,13 @@ const good: Loose = {
   resistance_usd: 0,
 };
 
-const pack = (rows: unknown[], mode: 'replace' | 'merge' = 'replace', basePrices?: number[]) =>
+const pack = (rows: unknown[], mode: 'replace' | 'merge' = 'replace', baseUsd?: number) =>
   packCellColumns({
     ...cellColumnsOfRows(rows),
     firstLine: 2,
     mode,
-    ...(basePrices && { basePrices: Float64Array.from(basePrices) }),
+    basePrices:
+      baseUsd === undefined ? undefined : new Map([[nameOfSnapshot(good as never), baseUsd]]),
   });
 
 const amount = fc.oneof(
@@ -167,10 +169,10 @@ describe('flat cells', () => {
 
   it('merge only at the existing price', () => {
     const rows = [good, { ...good, bin: 1 }];
-    expect(pack(rows, 'merge', [2, 2]).cells).toBe(2);
-    expect(pack(rows, 'merge', [NaN, NaN]).cells).toBe(2);
-    expect(pack(rows, 'replace', [3, 3]).cells).toBe(2);
-    expect(pack(rows, 'merge', [3, 3]).faults).toEqual([
+    expect(pack(rows, 'merge', 2).cells).toBe(2);
+    expect(pack(rows, 'merge', NaN).cells).toBe(2);
+    expect(pack(rows, 'replace', 3).cells).toBe(2);
+    expect(pack(rows, 'merge', 3).faults).toEqual([
       {
         line: 2,
         field: 'price_usd',

@@ -44,12 +44,13 @@ function contentOfRun(batch: BinnedChunk, part = 0) {
 }
 
 const replace = (...rows: unknown[]) => binSnapshotRows(rows, { firstLine: 1, mode: 'replace' });
-const merge = (rows: unknown[], basePrices?: number[]) =>
-  binSnapshotRows(rows, {
-    firstLine: 1,
-    mode: 'merge',
-    ...(basePrices && { basePrices: Float64Array.from(basePrices) }),
-  });
+/** @param baseUsd that of the snapshot at T */
+const merge = (rows: unknown[], baseUsd?: number) =>
+  binSnapshotRows(rows, { firstLine: 1, mode: 'merge', basePrices: basePrices([T, baseUsd]) });
+const basePrices = (...prices: [t: number, usd: number | undefined][]) =>
+  new Map(
+    prices.flatMap(([t, usd]) => (usd === undefined ? [] : [[`mainchain ${MINT} raw ${t}`, usd]])),
+  );
 
 it('a snapshot of every kind of market gives the cells of another implementation', () => {
   const { row, cells } = JSON.parse(readFileSync('test/fixtures/binning/snapshot.json', 'utf8'));
@@ -163,12 +164,12 @@ describe('snapshot rows', () => {
     const later = row(T, [market('C', { book: { bids: [], asks } })], {
       price_usd: 2 * 1.01 ** 10,
     });
-    expect(contentOfRun(merge([later], [2]))).toEqual([[T, 2, [['C', 10, 0, 1105]]]]);
-    expect(contentOfRun(merge([later], [NaN]))[0][2]).toEqual([['C', 0, 0, 1105]]);
+    expect(contentOfRun(merge([later], 2))).toEqual([[T, 2, [['C', 10, 0, 1105]]]]);
+    expect(contentOfRun(merge([later], NaN))[0][2]).toEqual([['C', 0, 0, 1105]]);
   });
 
   it('merged: cells binned around another price are refused', () => {
-    const batch = merge([row(T, [market('A', cells([0, 5, 0]))])], [2.0000001]);
+    const batch = merge([row(T, [market('A', cells([0, 5, 0]))])], 2.0000001);
     expect(batch.faults).toEqual([
       {
         line: 1,
@@ -196,8 +197,12 @@ describe('snapshot rows', () => {
     const batch = binSnapshotLines({ bytes, firstLine: 1, mode: 'replace' });
     expect(contentOf(batch)).toEqual(contentOf(replace(...rows)));
     expect(batch.rows).toBe(2);
-    const basePrices = Float64Array.of(NaN, 7, 7, 4);
-    const merged = binSnapshotLines({ bytes, firstLine: 1, mode: 'merge', basePrices });
+    const merged = binSnapshotLines({
+      bytes,
+      firstLine: 1,
+      mode: 'merge',
+      basePrices: basePrices([T + 1, 4]),
+    });
     expect(Array.from(merged.runs[0].run.priceUsd)).toEqual([2, 4]);
   });
 

@@ -1,10 +1,9 @@
 /** Blank and broken lines cost no more than others: an exception for each would cost a hundred times as much. */
 import { describe, expect, it, vi } from 'vitest';
+import { binChunk, type Chunk, headsOfChunk } from '../../compute/ingest/chunk.js';
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
-import { packCellLines } from '../../compute/ingest/flat-cells.js';
-import { binSnapshotLines } from '../../compute/ingest/snapshots.js';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
-import { cellChunks, type Chunk, snapshotChunks } from '../../storage/ingest/chunks.js';
+import { cellChunks, snapshotChunks } from '../../storage/ingest/chunks.js';
 import { NO_MAPPING } from '../../storage/ingest/mapping.js';
 import { type RowSource, rowBatches } from '../../storage/ingest/rows.js';
 import { cells, lines, Scratch, snapshot } from '../support/ingest.js';
@@ -35,13 +34,16 @@ async function failures(read: () => Promise<unknown>): Promise<number> {
   }
 }
 
+async function* headed(chunks: AsyncIterable<Chunk>) {
+  for await (const chunk of chunks) yield { chunk, heads: headsOfChunk(chunk) };
+}
+
 /** Bins all chunks; returns the rows and the faults. */
 async function binned(chunks: AsyncIterable<Chunk>): Promise<{ rows: number; faults: string[] }> {
   const read = { rows: 0, faults: [] as string[] };
   for await (const chunk of chunks) {
     if (!('bytes' in chunk)) throw new Error('expected lines');
-    const bin = chunk.kind === 'cellLines' ? packCellLines : binSnapshotLines;
-    const { rows, faults } = bin({ ...chunk, mode: 'merge' });
+    const { rows, faults } = binChunk({ ...chunk, mode: 'merge' });
     read.rows += rows;
     read.faults.push(...faults.map(({ line, field }) => `${line}: ${field}`));
   }
@@ -58,7 +60,7 @@ describe.each(['cells', 'snapshots'] as const)('a file of %s', (dataset) => {
   const merged = (file: string): Promise<{ rows: number; faults: string[] }> => {
     const chunks = () => chunksOf(sourceOf(file), new FaultLog());
     const stored = (): Promise<never> => Promise.resolve(new Float64Array([NaN]) as never);
-    return binned(withBasePrices(file, chunks(), chunks(), stored));
+    return binned(withBasePrices(file, chunks(), chunks(), headed, stored));
   };
 
   it.each(['\n', '\r\n', '  \t\n'])('with blank lines %j parses none of them', async (blank) => {

@@ -24,9 +24,10 @@ import {
   cellTexts,
   type CellColumns,
 } from '../../compute/ingest/cell-columns.js';
+import type { CellRows } from '../../compute/ingest/flat-cells.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import { arrowCells } from '../../storage/ingest/arrow.js';
-import { CellCutter, type CellColumnsChunk } from '../../storage/ingest/cell-chunks.js';
+import { CellCutter } from '../../storage/ingest/cell-chunks.js';
 import { parquetCells } from '../../storage/ingest/parquet.js';
 import { cellRows } from '../../storage/ingest/rows.js';
 import { lines, readJson, Scratch } from '../support/ingest.js';
@@ -311,7 +312,7 @@ it('Chunks of cells are cut at the end of a snapshot, and lose no row', async ()
       async (sizes, batchRows) => {
         const t = sizes.flatMap((size, s) => Array.from({ length: size }, () => s));
         const bins = t.map((_, i) => i);
-        const chunks: CellColumnsChunk[] = [];
+        const chunks: CellRows[] = [];
         const cutter = new CellCutter('file');
         for (let from = 0; from < t.length; from += batchRows) {
           const end = Math.min(t.length, from + batchRows);
@@ -321,7 +322,7 @@ it('Chunks of cells are cut at the end of a snapshot, and lose no row', async ()
         const last = cutter.finish();
         if (last !== null) chunks.push(last);
         let row = 0;
-        for (const { firstLine, columns } of chunks) {
+        for (const { firstLine, ...columns } of chunks) {
           expect(firstLine).toBe(row + 1);
           expect(columns.starts[0]).toBe(0);
           for (let i = 0; i < columns.t.length; i++, row++) {

@@ -1,8 +1,8 @@
 /** `--merge`: how collectors of several venues build one ladder. */
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Chunk, headsOfChunk } from '../../compute/ingest/chunk.js';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
-import type { Chunk } from '../../storage/ingest/chunks.js';
 import { StoreChangedError } from '../../storage/errors.js';
 import type { Store } from '../../storage/store.js';
 import { newKey, replayedBy, serveHere } from '../support/cli.js';
@@ -27,6 +27,10 @@ const T = 1_794_000_000;
 
 const scratch = Scratch.held();
 const place = scratch.place.bind(scratch);
+async function* headed(chunks: AsyncIterable<Chunk>) {
+  for await (const chunk of chunks) yield { chunk, heads: headsOfChunk(chunk) };
+}
+
 const ndjson = (rows: readonly object[]) => scratch.file('.ndjson', lines(rows));
 
 const row = (t: number, price: number, ...markets: Json[]): SnapshotRow => ({
@@ -140,19 +144,25 @@ describe('two collectors', () => {
   });
 
   it('have the price of the stored snapshot or of the first row, in whichever chunk it is', async () => {
-    const chunk = (...rows: unknown[]): Chunk => ({ kind: 'snapshotRows', firstLine: 1, rows });
+    const chunk = (...rows: object[]): Chunk => ({
+      kind: 'snapshotLines',
+      firstLine: 1,
+      bytes: Buffer.from(lines(rows)),
+    });
     const all = [
       chunk(row(T, 3), row(T + 1, 5), [], row(T + 2, 7)),
       chunk({ ...row(T + 3, 0), price_usd: 'x' }, row(T + 2, 8), row(T + 60, 4), row(T + 1, 6)),
     ];
     const chunks = () => Readable.from(all) as AsyncIterable<Chunk>;
     const store = await storeOf(data);
-    const found = withBasePrices('a file', chunks(), chunks(), (body) => body(store));
+    const found = withBasePrices('a file', chunks(), chunks(), headed, (body) => body(store));
     const prices: unknown[] = [];
-    for await (const { basePrices = [] } of found) prices.push([...basePrices]);
+    for await (const { basePrices = new Map() } of found)
+      prices.push(Object.fromEntries(basePrices));
+    const at = (offset: number) => `mainchain ${MINT} raw ${T + offset}`;
     expect(prices).toEqual([
-      [2, 5, NaN, 7],
-      [NaN, 7, 2, 5],
+      { [at(0)]: 2, [at(1)]: 5, [at(2)]: 7 },
+      { [at(3)]: NaN, [at(2)]: 7, [at(60)]: 2, [at(1)]: 5 },
     ]);
   });
 });

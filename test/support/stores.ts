@@ -209,7 +209,7 @@ export async function bundleOf(
     const batch = binSnapshotRows(rows.slice(first, end), {
       firstLine: first + 1,
       mode,
-      ...(prices === undefined ? {} : { basePrices: prices.slice(first, end) }),
+      basePrices: prices,
     });
     if (batch.faultCount > 0) throw new Error(JSON.stringify(batch.faults));
     await collector.add(batch);
@@ -222,15 +222,17 @@ export async function bundleOf(
 }
 
 /** The price of each row's snapshot: the stored one, else that of its first row. */
-async function existingPrices(store: Store, rows: readonly SnapshotRow[]): Promise<Float64Array> {
+async function existingPrices(
+  store: Store,
+  rows: readonly SnapshotRow[],
+): Promise<Map<string, number>> {
   const prices = await store.snapshotPrices(rows);
   const first = new Map<string, number>();
-  return prices.map((stored, i) => {
-    const { chain, address, tier, t, price_usd: given } = rows[i];
+  for (const [i, { chain, address, tier, t, price_usd: given }] of rows.entries()) {
     const key = `${chain} ${address} ${tier} ${t}`;
-    if (!first.has(key)) first.set(key, Number.isNaN(stored) ? given : stored);
-    return first.get(key) as number;
-  });
+    if (!first.has(key)) first.set(key, Number.isNaN(prices[i]) ? given : prices[i]);
+  }
+  return first;
 }
 
 /** Commits rows of `snapshots`; the bundle is gone afterwards. */
