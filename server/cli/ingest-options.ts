@@ -1,8 +1,7 @@
 /** The flags of `fathom ingest` that describe files whose layout differs from the dataset's. */
 import { nearest } from '../../compute/nearest.js';
 import { UsageError } from '../../storage/errors.js';
-import type { WantedColumn } from '../../storage/ingest/columns.js';
-import { columnsOf } from '../../storage/ingest/dataset-columns.js';
+import { type Field, FIELDS } from '../../storage/ingest/fields.js';
 import type { Dataset } from '../../storage/ingest/datasets.js';
 import { addressField, type Mapping, NO_MAPPING } from '../../storage/ingest/mapping.js';
 import { DECIMAL_MARKS, isNumberText } from '../../storage/ingest/texts.js';
@@ -61,7 +60,7 @@ export function mappingOf(
 ): { mapping: Mapping | null; delimiter: string | undefined } {
   const { delimiter, decimal = null, 'token-column': tokenColumn, 'time-unit': timeUnit } = flags;
   const coerce = flags.coerce || decimal !== null;
-  const fields = columnsOf(dataset);
+  const fields = FIELDS[dataset];
   const columns = new Map(
     pairs('--column', flags.column, 'NAME', dataset, fields).map(({ field, value }) => [
       field.name,
@@ -95,7 +94,7 @@ export function mappingOf(
 }
 
 interface Pair {
-  field: WantedColumn;
+  field: Field;
   value: string;
 }
 
@@ -104,7 +103,7 @@ function pairs(
   texts: readonly string[],
   what: string,
   dataset: Dataset,
-  fields: readonly WantedColumn[],
+  fields: readonly Field[],
 ): Pair[] {
   const seen = new Set<string>();
   return texts.map((text) => {
@@ -127,7 +126,7 @@ function pairs(
   });
 }
 
-function constantOf({ name, kind, time, values }: WantedColumn, text: string) {
+function constantOf({ name, kind, time, values }: Field, text: string) {
   const from = `--set ${name}`;
   if (values !== undefined) return oneOf(text, from, values);
   if (time !== undefined) return Math.floor(instant(text, from));
@@ -147,7 +146,7 @@ function constantOf({ name, kind, time, values }: WantedColumn, text: string) {
 
 function checkTokenColumn(
   dataset: Dataset,
-  fields: readonly WantedColumn[],
+  fields: readonly Field[],
   columns: ReadonlyMap<string, string>,
   constants: ReadonlyMap<string, unknown>,
 ): void {

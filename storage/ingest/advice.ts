@@ -1,7 +1,8 @@
 /** Adds to the faults of a refused file the flags with which the command would accept it. */
 import { FaultLog, isFields } from '../../compute/ingest/fields.js';
 import { FaultyFileError } from '../errors.js';
-import { Instant, type WantedColumn } from './columns.js';
+import { Instant } from './columns.js';
+import type { WantedColumn } from './fields.js';
 import { missingKey } from './hints.js';
 import { type Mapping, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';

@@ -8,8 +8,8 @@ import {
   plainValue,
   readTimeNumber,
   readTimestamp,
-  type WantedColumn,
 } from './columns.js';
+import type { WantedColumn } from './fields.js';
 import { timeNumber } from './time-units.js';
 
 /** Bits per word of a decimal. */

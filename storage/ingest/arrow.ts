@@ -14,14 +14,8 @@ import {
 } from '../../compute/ingest/cell-columns.js';
 import { lz4FrameDecompress } from '../../compute/segment/lz4.js';
 import { InputError } from '../errors.js';
-import {
-  CELL_COLUMNS,
-  checkColumns,
-  rowsOfColumns,
-  type ColumnsSeen,
-  type NumberedRow,
-  type WantedColumn,
-} from './columns.js';
+import { checkColumns, rowsOfColumns, type ColumnsSeen, type NumberedRow } from './columns.js';
+import { FIELDS, type WantedColumn } from './fields.js';
 import { type ArrowFile, openViewed } from './arrow-views.js';
 import { kindOf, readingOf, valueTypeOf } from './arrow-values.js';
 import { arrow } from '../../compute/segment/arrow.js';
@@ -179,7 +173,7 @@ export async function* arrowCells(
   file: string,
   onColumns?: ColumnsSeen,
 ): AsyncGenerator<CellColumns> {
-  yield* readArrowBatches(file, CELL_COLUMNS, onColumns, cellsOf);
+  yield* readArrowBatches(file, FIELDS.cells, onColumns, cellsOf);
 }
 
 function* cellsOf(batch: RecordBatch): Generator<CellColumns> {

@@ -13,7 +13,8 @@ import { plainSnapshotRow } from '../../compute/ingest/nested-rows.js';
 import { countNewlines, type LineChunk, readLineChunks } from '../lines.js';
 import { arrowCells } from './arrow.js';
 import { CellCutter } from './cell-chunks.js';
-import { type NumberedRow, SNAPSHOT_COLUMNS } from './columns.js';
+import type { NumberedRow } from './columns.js';
+import { FIELDS } from './fields.js';
 import { parquetCells, parquetLines } from './parquet.js';
 import { refusal } from './prepared.js';
 import { cellRows, rowBatches, type RowSource } from './rows.js';
@@ -32,12 +33,12 @@ export async function* snapshotChunks(source: RowSource, faults: FaultLog): Asyn
     return;
   }
   if (format === 'parquet' && mapping === null) {
-    for await (const lines of parquetLines(file, SNAPSHOT_COLUMNS, source.onColumns)) {
+    for await (const lines of parquetLines(file, FIELDS.snapshots, source.onColumns)) {
       yield { kind: 'snapshotLines', isTyped: true, ...lines };
     }
     return;
   }
-  const rows = rowBatches(source, SNAPSHOT_COLUMNS, faults);
+  const rows = rowBatches(source, FIELDS.snapshots, faults);
   yield* rowChunks(format === 'parquet' || format === 'arrow' ? plainRows(rows) : rows);
 }
 

@@ -1,7 +1,6 @@
-/** Which columns a dataset needs from a file with a schema (Parquet, Arrow, a CSV header). */
-import { CELL_NUMBERS, CELL_TEXTS } from '../../compute/ingest/cell-columns.js';
-import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
+/** The columns of a file with a schema (Parquet, Arrow, a CSV header), and the rows in them. */
 import type { Fault } from '../../compute/ingest/fields.js';
+import type { WantedColumn } from './fields.js';
 import { delimiterIn, listed, missingColumn, wideBook } from './hints.js';
 import { refusal } from './prepared.js';
 import { timeNumber } from './time-units.js';
@@ -24,20 +23,6 @@ export interface FoundColumn {
   unreadable?: string;
 }
 
-/** A column that a dataset wants. */
-export interface WantedColumn {
-  name: string;
-  /** `scalar`: a number or text; `any`: also lists and structs. Both are checked value by value. */
-  kind: 'text' | 'number' | 'boolean' | 'scalar' | 'any';
-  required: boolean;
-  /** The values that a text may have. */
-  values?: readonly string[];
-  /** The flag that names the column, if one does. */
-  flag?: string;
-  /** For a time in epoch seconds: how readers return a timestamp, as its whole seconds or as an Instant. */
-  time?: 'whole' | 'instant';
-}
-
 /** Gets the names of a file's columns before its rows are read. */
 export type ColumnsSeen = (names: readonly string[]) => void;
 
@@ -52,43 +37,6 @@ export class Instant {
     readonly fraction: number,
   ) {}
 }
-
-/** A required column of texts. @param values those that it may have; by default any */
-export const text = (name: string, values?: readonly string[]) => ({
-  name,
-  kind: 'text' as const,
-  required: true,
-  ...(values === undefined ? {} : { values }),
-});
-export const number = (name: string) => ({ name, kind: 'number' as const, required: true });
-/** The column, which may be missing and have nulls. */
-export const optional = <C extends WantedColumn>(column: C): C => ({ ...column, required: false });
-
-export const SNAPSHOT_COLUMNS: readonly WantedColumn[] = [
-  text('chain', CHAINS),
-  text('address'),
-  { ...number('t'), time: 'whole' },
-  optional(text('tier', TIERS)),
-  number('price_usd'),
-  { name: 'markets', kind: 'any', required: true },
-];
-
-/** The possible values of some text columns of `cells`. */
-const TEXT_VALUES: Readonly<Partial<Record<string, readonly string[]>>> = {
-  chain: CHAINS,
-  tier: TIERS,
-  exchange_type: EXCHANGE_TYPES,
-  type: MARKET_TYPES,
-};
-
-const NULLABLE_CELL_COLUMNS: readonly string[] = ['tier', 'type', 'market_address', 'pair'];
-
-export const CELL_COLUMNS: readonly WantedColumn[] = [
-  ...CELL_TEXTS.map((name) => text(name, TEXT_VALUES[name])),
-  ...CELL_NUMBERS.map((name): WantedColumn =>
-    name === 't' ? { ...number(name), time: 'whole' } : number(name),
-  ),
-].map((column) => (NULLABLE_CELL_COLUMNS.includes(column.name) ? optional(column) : column));
 
 /** The row named by faults of a whole column. */
 const FIRST_ROW = 1;

@@ -2,7 +2,7 @@
 import type { FaultLog } from '../../compute/ingest/fields.js';
 import type { BundleWriter } from '../bundle.js';
 import type { FlatDataset } from '../contract.js';
-import { FLAT_READERS, readTokenRow } from './flat-fields.js';
+import { flatReader, readTokenRow } from './flat-rows.js';
 import type { RowSink } from './prepared.js';
 
 /** Rows per frame, which the server reads in one turn of some 2 ms. */
@@ -19,9 +19,7 @@ export function tokenSink(bundle: BundleWriter): RowSink {
 }
 
 export function flatSink(dataset: FlatDataset, bundle: BundleWriter): RowSink {
-  return framedRows(FLAT_READERS[dataset].read, (rows) =>
-    bundle.write({ kind: 'rows', dataset, rows }),
-  );
+  return framedRows(flatReader(dataset), (rows) => bundle.write({ kind: 'rows', dataset, rows }));
 }
 
 /** @param read returns a row in its stored form, or null after adding its faults */

@@ -2,20 +2,10 @@
 import type { WarningTally } from '../../compute/ingest/warnings.js';
 import { MAX_T_S } from '../../compute/ingest/fields.js';
 import { HOUR_S } from '../../compute/time.js';
-import type { Dataset } from './datasets.js';
 import { wallS } from '../wall-clock.js';
 
 /** How far ahead a collector's clock may be. */
 const MAX_AHEAD_S = HOUR_S;
-
-/** The time of each flat dataset that should not be in the future. */
-export const PAST_TIMES: Partial<Record<Dataset, string>> = {
-  tokens: 'last_refresh',
-  limit_orders: 'created_at',
-  holders: 't',
-  dlmm_hours: 'hour',
-  token_hours: 'hour',
-};
 
 export function warnOfTime(warnings: WarningTally, t: unknown, line: number): void {
   if (typeof t !== 'number' || t <= wallS() + MAX_AHEAD_S || t > MAX_T_S) return;

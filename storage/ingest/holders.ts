@@ -6,7 +6,8 @@ import { type FaultLog, MAX_T_S } from '../../compute/ingest/fields.js';
 import { pushTo } from '../../compute/collections.js';
 import { chainOfAddress } from '../../compute/market.js';
 import type { BundleWriter, FrameRange, HoldersFrame } from '../bundle.js';
-import { HOLDER_FIELDS, MAX_BALANCE, readFlatRow } from './flat-fields.js';
+import { MAX_BALANCE } from './fields.js';
+import { readFlatRow } from './flat-rows.js';
 import { FileOwners, framesOf, HolderColumns, MAX_OWNERS_PER_FILE } from './holder-snapshots.js';
 import type { RowSink } from './prepared.js';
 
@@ -65,7 +66,7 @@ class HolderRows {
   read(given: unknown, faults: FaultLog): HolderRow | null {
     const row = given as Partial<HolderRow> | null;
     if (row !== null && this.isPlain(row) && this.owners.has(row.owner)) return row;
-    const checked = readFlatRow(HOLDER_FIELDS, given, faults) as unknown as HolderRow | null;
+    const checked = readFlatRow('holders', given, faults) as unknown as HolderRow | null;
     if (checked === null) return null;
     const before = faults.count;
     if (chainOfAddress(checked.token_address) !== 'mainchain') {

@@ -15,8 +15,8 @@ import { withBasePrices } from './base-prices.js';
 import { binChunks, withHeads } from './binning.js';
 import { cellChunks, snapshotChunks } from './chunks.js';
 import { checkMerge, type Dataset, type FileFormat, formatOf } from './datasets.js';
-import { columnsOf } from './dataset-columns.js';
 import { prepareDepth } from './depth.js';
+import { FIELDS } from './fields.js';
 import { refusingOthers } from './other-dataset.js';
 import { sortedLevels } from './levels.js';
 import { addressFlags, type Mapping } from './mapping.js';
@@ -105,7 +105,7 @@ async function ingestFile(
     const symbols =
       column === null
         ? null
-        : new SymbolAddresses(column, addressFlags(columnsOf(dataset)), (names) =>
+        : new SymbolAddresses(column, addressFlags(FIELDS[dataset]), (names) =>
             useStore((s) => s.tokensOfSymbols(names)),
           );
     const prepared = await prepareFile(target, { file: from, format, delimiter, mapping, symbols });
@@ -175,7 +175,7 @@ async function prepareFile(request: FileRequest, source: RowSource): Promise<Pre
     return await prepareSource(request, await refusingOthers(dataset, source, readsAgain));
   } catch (error) {
     const canAdvise = error instanceof FaultyFileError && readsAgain;
-    throw canAdvise ? await withAdvice(error, source, columnsOf(dataset)) : error;
+    throw canAdvise ? await withAdvice(error, source, FIELDS[dataset]) : error;
   }
 }
 
@@ -198,7 +198,7 @@ async function prepareSource(request: FileRequest, source: RowSource): Promise<P
   return prepareTable(
     request,
     dataset,
-    rowBatches(source, columnsOf(dataset), unreadable),
+    rowBatches(source, FIELDS[dataset], unreadable),
     unreadable,
   );
 }

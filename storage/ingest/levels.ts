@@ -17,38 +17,19 @@ import {
   type MarketFieldNames,
   MarketParser,
 } from '../../compute/ingest/market-fields.js';
-import { CHAINS, EXCHANGE_TYPES, MARKET_TYPES, TIERS } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
-import { number, optional, text, type WantedColumn } from './columns.js';
+import { FIELDS, SIDES } from './fields.js';
 import { LevelSorter } from './level-sorter.js';
 import { FRACTION, NO_MAPPING } from './mapping.js';
 import { type RowSource, rowBatches } from './rows.js';
 import { VenueTypes } from './venue-types.js';
 
-const SIDES = ['bid', 'ask'] as const;
 /** Levels of one snapshot, all in memory at once. */
 const MAX_LEVELS_PER_SNAPSHOT = 1_000_000;
 /** Markets of all tokens of a file. */
 const MAX_MARKETS_PER_FILE = 1_000_000;
-
-export const LEVEL_COLUMNS: readonly WantedColumn[] = [
-  text('chain', CHAINS),
-  text('address'),
-  { ...number('t'), time: 'whole' },
-  text('source'),
-  text('exchange_type', EXCHANGE_TYPES),
-  text('side', SIDES),
-  number('price'),
-  number('size'),
-  optional(text('tier', TIERS)),
-  optional(text('type', MARKET_TYPES)),
-  optional(text('market_address')),
-  optional(text('pair')),
-  optional(number('quote_usd')),
-  optional(number('price_usd')),
-];
 
 const NAMES: MarketFieldNames = { prefix: '', address: 'market_address' };
 /** Used while no row gives the snapshot's price. */
@@ -81,7 +62,7 @@ export async function sortedLevels(
   const reader = new LevelReader(faults);
   try {
     const mapped = { ...source, mapping: source.mapping ?? NO_MAPPING };
-    for await (const batch of rowBatches(mapped, LEVEL_COLUMNS, faults)) {
+    for await (const batch of rowBatches(mapped, FIELDS.levels, faults)) {
       for (const { line, row } of batch) {
         faults.line = line;
         const level = reader.read(row);

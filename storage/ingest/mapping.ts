@@ -1,8 +1,9 @@
 /** Flags that describe files whose columns differ from a dataset's, and the conversion of their rows. */
 import { canonicalAddress } from '../../compute/market.js';
 import { type FaultLog, isFields } from '../../compute/ingest/fields.js';
-import { Instant, type NumberedRow, type WantedColumn } from './columns.js';
+import { Instant, type NumberedRow } from './columns.js';
 import type { FileFormat } from './datasets.js';
+import type { WantedColumn } from './fields.js';
 import type { SymbolAddresses } from './symbol-addresses.js';
 import { type DecimalMark, isNumberText, numberOfText, wordFor } from './texts.js';
 import { timeIn, type TimeUnit } from './time-units.js';

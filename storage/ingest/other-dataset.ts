@@ -2,8 +2,8 @@
 import { isFields } from '../../compute/ingest/fields.js';
 import { InputError } from '../errors.js';
 import { readLineBatches } from '../lines.js';
-import { columnsOf } from './dataset-columns.js';
 import { type Dataset, DATASETS } from './datasets.js';
+import { FIELDS } from './fields.js';
 import { linesOfDocument, listsOfLevels, otherFormat, wideBook } from './hints.js';
 import { NO_MAPPING } from './mapping.js';
 import { refusal } from './prepared.js';
@@ -11,7 +11,7 @@ import type { RowSource } from './rows.js';
 
 /** Fields that identify files of a dataset. The fields that rows of `tokens` need do not identify them: most datasets have them. */
 function identifyingFields(dataset: Dataset): readonly string[] {
-  const needed = columnsOf(dataset).filter(({ required }) => required);
+  const needed = FIELDS[dataset].filter(({ required }) => required);
   return [...needed.map(({ name }) => name), ...(dataset === 'tokens' ? ['symbol'] : [])];
 }
 
@@ -20,12 +20,12 @@ function identifyingFields(dataset: Dataset): readonly string[] {
  * tokens, and erase the names of stored tokens.
  */
 export function otherDataset(named: Dataset, columns: readonly string[]): Dataset | null {
-  const own = columnsOf(named).map(({ name }) => name);
+  const own = FIELDS[named].map(({ name }) => name);
   const [other, ...more] = DATASETS.filter(
     (one) => one !== named && identifyingFields(one).every((name) => columns.includes(name)),
   );
   if (other === undefined || more.length > 0) return null;
-  const fields = columnsOf(other).map(({ name }) => name);
+  const fields = FIELDS[other].map(({ name }) => name);
   const hasOwn = columns.some((name) => own.includes(name) && !fields.includes(name));
   return hasOwn ? null : other;
 }

@@ -13,7 +13,6 @@ import type { ResultChunk } from '../duckdb/statements.js';
 import { InputError } from '../errors.js';
 import type { LineChunk } from '../lines.js';
 import {
-  CELL_COLUMNS,
   checkColumns,
   type ColumnKind,
   type ColumnsSeen,
@@ -23,8 +22,8 @@ import {
   readTimeNumber,
   readTimestamp,
   rowsOfColumns,
-  type WantedColumn,
 } from './columns.js';
+import { FIELDS, type WantedColumn } from './fields.js';
 import { timeNumber } from './time-units.js';
 
 /** Digits of a decimal that DuckDB reads. */
@@ -289,7 +288,7 @@ export async function* parquetCells(
   file: string,
   onColumns?: ColumnsSeen,
 ): AsyncGenerator<CellColumns> {
-  yield* parquetSource(file, CELL_COLUMNS, onColumns, async function* ({ reader, source, found }) {
+  yield* parquetSource(file, FIELDS.cells, onColumns, async function* ({ reader, source, found }) {
     const lists = new TextLists();
     for await (const chunk of reader.stream(cellQuery(source, found))) {
       yield cellsOf(chunk, lists);
@@ -303,9 +302,9 @@ const CHANGES = CELL_NUMBERS.length;
 const TEXTS = CHANGES + 1;
 
 function cellQuery(source: string, found: FoundColumns): string {
-  const columns = CELL_COLUMNS.filter(({ name }) => found.has(name)).map(({ name }) =>
-    quoted(name),
-  );
+  const columns = FIELDS.cells
+    .filter(({ name }) => found.has(name))
+    .map(({ name }) => quoted(name));
   const texts = CELL_TEXTS.filter((name) => found.has(name)).map(quoted);
   const numbers = CELL_NUMBERS.map((name) => numberOf(name, found));
   const list = `json_array(${CELL_TEXTS.map((name) => textOf(name, found)).join(', ')})::VARCHAR`;

@@ -5,14 +5,9 @@ import { readCsvBatches } from '../csv.js';
 import { hasLine, type LineChunk, readLineBatches } from '../lines.js';
 import { InputError } from '../errors.js';
 import { arrowRows } from './arrow.js';
-import {
-  CELL_COLUMNS,
-  checkColumns,
-  type ColumnsSeen,
-  type NumberedRow,
-  type WantedColumn,
-} from './columns.js';
+import { checkColumns, type ColumnsSeen, type NumberedRow } from './columns.js';
 import type { FileFormat } from './datasets.js';
+import { FIELDS, type WantedColumn } from './fields.js';
 import { listed } from './hints.js';
 import { type Mapping, mappedColumns, RowMapper } from './mapping.js';
 import { parquetRows } from './parquet.js';
@@ -93,7 +88,7 @@ function checkSeen(file: string, unseen: ReadonlySet<string>, first: unknown): v
 
 /** The rows of `cells` by column, in the order and with the checks of rowBatches(). */
 export async function* cellRows(source: RowSource, faults: FaultLog): AsyncGenerator<CellColumns> {
-  for await (const rows of rowBatches(source, CELL_COLUMNS, faults)) {
+  for await (const rows of rowBatches(source, FIELDS.cells, faults)) {
     yield {
       ...cellColumnsOfRows(rows.map(({ row }) => row)),
       lines: Float64Array.from(rows, ({ line }) => line),

@@ -5,7 +5,8 @@ import type { BundleWriter } from '../bundle.js';
 import type { FlatDataset } from '../contract.js';
 import type { NumberedRow } from './columns.js';
 import { flatSink, tokenSink } from './flat.js';
-import { PAST_TIMES, warnOfTime } from './future-times.js';
+import { FIELDS } from './fields.js';
+import { warnOfTime } from './future-times.js';
 import { holderSink } from './holders.js';
 import {
   type BundleRequest,
@@ -35,7 +36,7 @@ export function prepareTable(
   return withBundle(request, async (bundle, report) => {
     const faults = new FaultLog();
     const warnings = new WarningTally();
-    const pastTime = PAST_TIMES[dataset];
+    const pastTime = FIELDS[dataset].find(({ isPast }) => isPast)?.name;
     let stopped = false;
     const sink = sinkOf(dataset, bundle);
     for await (const rows of batches) {

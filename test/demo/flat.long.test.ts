@@ -7,7 +7,7 @@ import { demoFlatChanges, demoFlatRows, type DemoRows } from '../../demo/flat.js
 import type { DemoDcaOrderRow, DemoLimitOrderRow } from '../../demo/orders.js';
 import { DEMO_SEED, demoTokenRows, demoTokens } from '../../demo/tokens.js';
 import { FaultLog } from '../../compute/ingest/fields.js';
-import { FLAT_READERS } from '../../storage/ingest/flat-fields.js';
+import { flatReader } from '../../storage/ingest/flat-rows.js';
 
 const UNTIL_S = 1_794_659_696;
 const HOUR_S = 3600;
@@ -30,9 +30,10 @@ describe("the demo's flat datasets", () => {
       if (dataset === 'holders') continue;
       const faults = new FaultLog();
       let count = 0;
+      const read = flatReader(dataset);
       for (const row of rows()) {
         count++;
-        FLAT_READERS[dataset].read(row, faults);
+        read(row, faults);
       }
       expect([dataset, faults.faults]).toEqual([dataset, []]);
       expect(count, dataset).toBeGreaterThan(20);

@@ -7,7 +7,8 @@ import * as zlib from 'node:zlib';
 import { expect, it } from 'vitest';
 import { InputError } from '../../storage/errors.js';
 import { arrowRows } from '../../storage/ingest/arrow.js';
-import type { NumberedRow, WantedColumn } from '../../storage/ingest/columns.js';
+import type { NumberedRow } from '../../storage/ingest/columns.js';
+import type { WantedColumn } from '../../storage/ingest/fields.js';
 import { lines, MINT, StoreScratch } from '../support/ingest.js';
 
 const scratch = new StoreScratch();

@@ -1,7 +1,7 @@
 /** No text that a store would change is stored: NUL characters and halves of surrogate pairs, in any field. */
 import { describe, expect, it } from 'vitest';
 import { STORABLE } from '../../compute/ingest/fields.js';
-import { columnsOf } from '../../storage/ingest/dataset-columns.js';
+import { FIELDS } from '../../storage/ingest/fields.js';
 import { type Dataset, DATASETS } from '../../storage/ingest/datasets.js';
 import { FLAT_ROWS } from '../support/flat.js';
 import { cells, csv, lines, MINT, readJson, snapshot, StoreScratch } from '../support/ingest.js';
@@ -39,7 +39,7 @@ const OWN_KINDS = ['chain', 'address', 'token_address', 'token_x_mint', 'token_y
 
 describe.each(FLAT)('rows of %s', (dataset) => {
   const row = ROWS[dataset];
-  const texts = columnsOf(dataset).filter(({ kind }) => kind === 'text');
+  const texts = FIELDS[dataset].filter(({ kind }) => kind === 'text');
 
   it('are refused for them in each text field and format', async () => {
     expect(texts.length).toBeGreaterThan(0);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FaultLog } from '../../compute/ingest/fields.js';
 import { InputError } from '../../storage/errors.js';
-import type { WantedColumn } from '../../storage/ingest/columns.js';
+import type { WantedColumn } from '../../storage/ingest/fields.js';
 import type { FileFormat } from '../../storage/ingest/datasets.js';
 import { FRACTION, NO_MAPPING } from '../../storage/ingest/mapping.js';
 import { rowBatches } from '../../storage/ingest/rows.js';
