@@ -22,7 +22,7 @@ import { temporaryDirectory } from '../support/folders.js';
 import { HOUR, MERGED, TOKENS } from '../walk/times.js';
 
 /** Number of changes in the model test; FATHOM_CLUSTER_STEPS=500 makes a longer run. */
-const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 24);
+const STEPS = Number(process.env.FATHOM_CLUSTER_STEPS ?? 40);
 /** Number of JetStream servers to kill; FATHOM_KILLS=50 makes a longer run. */
 const KILLS = Number(process.env.FATHOM_KILLS ?? 1);
 /** All nodes acknowledge changes again within this time after a server is killed. */

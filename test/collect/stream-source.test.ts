@@ -377,10 +377,16 @@ describe('a followed book', () => {
   it('a quiet market is not taken for dead: answers to pings show that it is there', async () => {
     const at = await server();
     at.onSubscribed = (socket) => socket.send(START);
-    const { source, causes } = open(at, { ...NUMBERED }, { pingEveryMs: 40, silenceMs: 10_000 }, 1);
+    const everyS = 0.2;
+    const { source, causes } = open(
+      at,
+      { ...NUMBERED },
+      { pingEveryMs: 40, silenceMs: 10_000 },
+      everyS,
+    );
     await whole(source);
     // Three intervals and the silence pass.
-    await new Promise((passed) => setTimeout(passed, 4_000));
+    await new Promise((passed) => setTimeout(passed, 4_000 * everyS));
     await until(() => missingOf(source) === null);
     expect(causes).toEqual([]);
   });
