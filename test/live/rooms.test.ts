@@ -187,6 +187,32 @@ describe('Followers of equal progress', () => {
     expect(others[1].received).toEqual([]);
   });
 
+  it('receive nothing from before their own beginning, also after they have waited with others', async () => {
+    const early = await join();
+    const fromS = T0 + 100;
+    const late = await join({
+      messageName: 'late',
+      progress: { ...early.progress, fromS },
+      encode: ({ after }) => {
+        return { bytes: new Uint8Array(), cursor: '', progress: { ...after, fromS } };
+      },
+    });
+    await commit(T0 + 250);
+    await eventually('both', () => [early, late].every(({ received }) => received.length === 1));
+    await eventually('both wait', () => early.progress.position === late.progress.position);
+    await commit(T0 + 90);
+    await eventually('the one that has it', () => early.received.length === 2);
+    await commit(T0 + 260);
+    await eventually('both', () =>
+      [early, late].every(({ received }) => received.includes(T0 + 261)),
+    );
+    expect([early.received.length, late.received.length, late.progress.fromS]).toEqual([
+      3,
+      2,
+      fromS,
+    ]);
+  });
+
   it('receive nothing once they have left, even while a step is sent to others', async () => {
     const gone: Follower[] = [];
     const onTake = (): void => {
