@@ -307,7 +307,7 @@ describe('Followers of equal progress', () => {
       if (!isOver) setImmediate(poll);
     };
     const receivedInPoll = new Map<number, number>();
-    const views = 400;
+    const views = 150;
     let left = views;
     const onTake = (): void => {
       left--;
@@ -352,7 +352,7 @@ describe('Followers of equal progress', () => {
 
   it('of one key with many views do not delay those of another', async () => {
     const received: string[] = [];
-    const views = 400;
+    const views = 150;
     await joinAll(views + 1, (i) => {
       const keyId = i < views ? 'many' : 'few';
       return { keyId, view: viewOfIndex(i), onTake: () => void received.push(keyId) };
@@ -364,7 +364,7 @@ describe('Followers of equal progress', () => {
 
   it('of one key with many views, first in a shared one, do not delay those of another', async () => {
     const received: string[] = [];
-    const [views, firstInShared] = [400, 17];
+    const [views, firstInShared] = [150, 17];
     const shared = viewOfIndex(views);
     const of = (keyId: string, view: Follower['view']) => {
       return join({ keyId, view, onTake: () => void received.push(keyId) });
