@@ -88,6 +88,7 @@ const plans = fc.array(
 class Walk {
   rows: Rows = new Map();
   keys: string[] = [];
+  readonly prunable = TOKENS;
   /** By token: markets in the order of their first arrival. */
   readonly markets = new Map<string, string[]>();
   private store!: Store;

@@ -180,13 +180,12 @@ class Draw {
   private changed(merge: boolean): Operation {
     const { below, habits, view } = this;
     const { isWide = false, prices = [2], mayBeRefused = false } = habits;
-    const stored = merge ? pricesIn(view.rows) : new Map<string, number>();
+    const keepsPrices = merge && !(mayBeRefused && below(4) === 0);
+    const stored = keepsPrices ? pricesIn(view.rows) : new Map<string, number>();
     const sent = new Map<string, number>();
     const draw = (token: string, t: number, tier: Tier, markets: SnapshotRow['markets']) => {
       const name = snapshotName(token, t, tier);
-      const isOther = mayBeRefused && below(8) === 0;
-      const known = sent.get(name) ?? (isOther ? undefined : stored.get(name));
-      const price = known ?? (this.pick(prices) as number);
+      const price = sent.get(name) ?? stored.get(name) ?? (this.pick(prices) as number);
       if (merge) sent.set(name, price);
       return snapshotRow(token, t, { tier, price_usd: price, markets });
     };
