@@ -71,14 +71,15 @@ export function prepareDepth(
       }
       faults.push(...unreadable.faults);
       count.found += unreadable.count;
+      // Readers stop after this many unreadable records.
+      count.stopped ||= unreadable.count >= MAX_FAULTS;
       // A recorder that stops within a book leaves one without a price; if all are, the columns are wrong.
       if (count.found === 0 && snapshots.count === 0) {
         const first = unpriced.slice(0, MAX_FAULTS);
         faults.push(...first.map((line) => ({ line, ...NO_PRICE_FAULT })));
-        count.found = faults.length;
+        count.found = first.length;
+        count.stopped = first.length === MAX_FAULTS;
       }
-      // Readers stop after this many unreadable records.
-      count.stopped ||= count.found >= MAX_FAULTS;
       if (count.found === 0) {
         await collector.finish();
         // Rows of one snapshot may lie in several chunks.

@@ -87,6 +87,12 @@ describe('faulty rows', () => {
       'FILE: nothing was stored: 1 fault',
     ]);
     // The only record is not a row.
+    const faulty = csv([0, 0, 0, 0, 0].map((wrong) => ({ ...cells(T)[0], price_usd: wrong })));
+    expect(await lastLineOf('cells', file('.csv', `${faulty}${'1\n'.repeat(5)}`))).toEqual([
+      10,
+      { found: 10, stopped: false },
+      'FILE: nothing was stored: 10 faults',
+    ]);
     expect(await lastLineOf('cells', file('.csv', `${csv(cells(T)).split('\n')[0]}\n1\n`))).toEqual(
       [1, { found: 1, stopped: false }, 'FILE: nothing was stored: 1 fault'],
     );
