@@ -46,14 +46,14 @@ export function viewOf(state: PoolState, where: string, token: string): PoolView
   const head = { source: where, pool: where, t: null, tokens: state.sides };
   const read = (quoteUsd: number) =>
     layout.readBody(new JsonFields(where, state.fields), head, side as 0 | 1, quoteUsd);
-  const { price, levels } = read(1);
+  const { price, levels, body } = read(1);
   if (!(price > 0 && price < Infinity)) return `${where}: has no price`;
   if (levels === 0) return `${where}: holds nothing within the ladder: its price means nothing`;
   return {
     price,
     pair: pairOf(state.sides),
     quote: state.sides[1 - side],
-    body: (quoteUsd) => read(quoteUsd).body,
+    body: (quoteUsd) => (quoteUsd === 1 ? body : read(quoteUsd).body),
   };
 }
 

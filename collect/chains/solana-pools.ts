@@ -46,8 +46,8 @@ export async function readSolanaPools(
   for (let tries = 1; ; tries++) {
     const addresses = [...new Set(pools.flatMap((pool) => pool.addresses()))];
     if (addresses.length > MAX_ACCOUNTS) {
-      const what = `${addresses.length} accounts are more than the ${MAX_ACCOUNTS} of one reading`;
-      throw new RpcError('refused', what);
+      const what = `the token's pools have ${addresses.length} accounts, more than the ${MAX_ACCOUNTS} of one reading`;
+      throw new RpcError('refused', `${what}: collect some of them with another collector`);
     }
     const at = await node.accounts(addresses, signal);
     const states: (PoolState | Error | null)[] = [];

@@ -187,6 +187,22 @@ describe('pools', () => {
     ]);
   });
 
+  it('of more accounts than a reading may have say what to do', async () => {
+    const { stub, node } = await open();
+    const addresses = Array.from({ length: 8 }, (_, i) =>
+      programAddress(WHIRLPOOL.program, [Buffer.from(String(i))]),
+    );
+    const pools = addresses.map((address) => {
+      stub.accounts.set(address, [WHIRLPOOL.program, whirlpool(0, 1, 7n)]);
+      return new SolanaPool(address, [WHIRLPOOL]);
+    });
+    const few = await readSolanaPools(node, pools.slice(0, 6), never);
+    expect(few.states.map(reasonOf)).toEqual(Array(6).fill(null));
+    await expect(readSolanaPools(node, pools, never)).rejects.toThrow(
+      /^the token's pools have 46\d\d accounts, .*: collect some of them with another collector$/,
+    );
+  });
+
   it('of hundreds of accounts leave others their turns', async () => {
     const { stub, node } = await open();
     const pools = ['1', '2', '3'].map((name) =>

@@ -5,6 +5,7 @@ import { UniswapPool } from '../../collect/chains/uniswap.js';
 import { binClmm, binConstantProduct, roundLadder } from '../reference/binning.js';
 import { ANVIL, Chain, Uniswap } from '../support/anvil.js';
 import { cellsOf, reasonOf, seen } from '../support/collected.js';
+import { RpcNode } from '../support/rpc-node.js';
 
 const never = new AbortController().signal;
 
@@ -91,6 +92,26 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
     const view = seen(states[0], uniswap.tokens[0]);
     // The test's token is one of v2's own liquidity tokens.
     expect(view).toMatchObject({ pair: 'UNI-V2/UNI-V2' });
+  });
+
+  it('take five requests a reading, however many they are, and what never changes once', async () => {
+    const node = await RpcNode.start();
+    node.passOnTo(chain.url);
+    const read = evmReader(node.url);
+    const pools = [new UniswapPool(pool, 3), new UniswapPool(pair, 2)];
+    await read(pools, never);
+    const first = node.requests.splice(0).map((calls) => calls.length);
+    await read(pools, never);
+    const second = node.requests.map((calls) => calls.length);
+    // Words of the bitmap for 25,475 ticks to each side with a spacing of 60, and the ticks of the positions in them.
+    const ticks = positions
+      .flatMap(([low, high]) => [low, high])
+      .filter((at) => at > 24_000 && at < 76_000);
+    expect(second).toEqual([1, 3, 4, new Set(ticks).size, 1]);
+    // Head; tokens and spacing; stable(); decimals and symbols; then the same.
+    expect(first.reduce((sum, calls) => sum + calls, 0)).toBe(
+      second.reduce((sum, calls) => sum + calls, 0) + 5 + 2 + 8,
+    );
   });
 
   it('do not stop the others where one is no pool', async () => {
