@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { withTimeout } from '../timeout.js';
 import { ContractFault, EvmNode } from './evm-node.js';
-import { JsonRpc } from './json-rpc.js';
+import type { JsonRpc } from './json-rpc.js';
 import type { PoolState } from './pool-state.js';
 import { SolanaNode } from './solana-node.js';
 import { readSolanaPools, type SolanaPool } from './solana-pools.js';
@@ -30,8 +30,8 @@ export type ReadPools<Pool> = (
   signal: AbortSignal,
 ) => Promise<PoolsAtHeight>;
 
-export function evmReader(url: string): ReadPools<UniswapPool> {
-  const node = new EvmNode(new JsonRpc(url));
+export function evmReader(rpc: JsonRpc): ReadPools<UniswapPool> {
+  const node = new EvmNode(rpc);
   return async (pools, signal) => {
     const { block, timeS, value } = await node.atNewestBlock(
       (calls) =>
@@ -49,8 +49,8 @@ export function evmReader(url: string): ReadPools<UniswapPool> {
   };
 }
 
-export function solanaReader(url: string): ReadPools<SolanaPool> {
-  const node = new SolanaNode(new JsonRpc(url));
+export function solanaReader(rpc: JsonRpc): ReadPools<SolanaPool> {
+  const node = new SolanaNode(rpc);
   return async (pools, signal) => {
     const { slot, timeS, states } = await readSolanaPools(node, pools, signal);
     return { height: slot, timeS, states };

@@ -19,6 +19,8 @@ export const MAX_BATCH_CALLS = 100;
  */
 const FIRST_GROW_REQUESTS = 8;
 const MAX_GROW_REQUESTS = 1_024;
+/** Requests that a node is sent at once, by all tokens together. */
+export const MAX_IN_FLIGHT = 4;
 /** Tries of a request that the node cannot answer now. */
 const MAX_RPC_TRIES = 4;
 /** Waits double from try to try, up to the maximum. */
@@ -74,12 +76,15 @@ const BUSY =
   /rate.?limit|limit exceeded|too many requests|capacity|timed? ?out|busy|unhealthy|try again/i;
 const BUSY_CODES = new Set<unknown>([429, -32005]);
 
-/** A node. Its requests are its own; callers send one after the other. */
+/** A node, which all that read it share: what it takes at once, and when it wants silence. */
 export class JsonRpc {
   readonly host: string;
   private id = 0;
   /** Calls in a request, full requests answered since it last changed, and how many of them let it grow. */
   private batch = { calls: MAX_BATCH_CALLS, answered: 0, growAfter: FIRST_GROW_REQUESTS };
+  private inFlight = 0;
+  /** Requests that wait for one in flight to end, the first first. */
+  private readonly queue: (() => void)[] = [];
   /** No request is made before, by `performance.now()`. */
   private pausedUntilMs = 0;
 
@@ -268,6 +273,23 @@ export class JsonRpc {
 
   /** @throws RpcError busy */
   private async post(
+    body: object,
+    signal: AbortSignal,
+  ): Promise<{ status: number; text: string } | 'too long'> {
+    if (this.inFlight === MAX_IN_FLIGHT) await new Promise<void>((go) => this.queue.push(go));
+    else this.inFlight++;
+    try {
+      signal.throwIfAborted();
+      return await this.fetch(body, signal);
+    } finally {
+      // The next one takes this one's place.
+      const next = this.queue.shift();
+      if (next === undefined) this.inFlight--;
+      else next();
+    }
+  }
+
+  private async fetch(
     body: object,
     signal: AbortSignal,
   ): Promise<{ status: number; text: string } | 'too long'> {

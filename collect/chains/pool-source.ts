@@ -17,6 +17,7 @@ import {
   type ReceivedState,
   solanaReader,
 } from './chain-reader.js';
+import { JsonRpc } from './json-rpc.js';
 import { viewOf } from './pool-state.js';
 import { POOL_PROGRAMS } from './solana-layouts.js';
 import { SolanaPool } from './solana-pools.js';
@@ -50,21 +51,33 @@ interface FollowedPool {
   stop(): void;
 }
 
-/** The readers of a collector, which the pools of a token at a node share. */
-const readersOf = new WeakMap<SourceContext, Map<string, unknown>>();
+/** What the pools of a collector share: nodes by URL, and readers by token and URL. */
+class Shared {
+  private static readonly of = new WeakMap<SourceContext, Shared>();
+  readonly nodes = new Map<string, JsonRpc>();
+  readonly readers = new Map<string, unknown>();
+
+  static in(context: SourceContext): Shared {
+    const known = Shared.of.get(context) ?? new Shared();
+    Shared.of.set(context, known);
+    return known;
+  }
+}
 
 function follow<Pool>(
   pool: Pool,
-  read: (url: string) => ReadPools<Pool>,
+  read: (node: JsonRpc) => ReadPools<Pool>,
   { rpc, token }: NodeName,
   context: SourceContext,
 ): FollowedPool {
-  const readers = readersOf.get(context) ?? new Map<string, unknown>();
-  readersOf.set(context, readers);
+  const { nodes, readers } = Shared.in(context);
+  const node = nodes.get(rpc) ?? new JsonRpc(rpc);
+  nodes.set(rpc, node);
   // A token's chain has one kind of pools.
   const key = `${token.chain}:${token.address} ${rpc}`;
-  if (!readers.has(key)) readers.set(key, new ChainReader(read(rpc), context.everyS, wallS));
-  const reader = readers.get(key) as ChainReader<Pool>;
+  const known = readers.get(key) as ChainReader<Pool> | undefined;
+  const reader = known ?? new ChainReader(read(node), context.everyS, wallS);
+  readers.set(key, reader);
   return {
     start: () => reader.add(pool),
     stateAt: (t) => reader.stateAt(pool, t),

@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { JsonRpc, MAX_BATCH_CALLS, RpcError } from '../../collect/chains/json-rpc.js';
+import {
+  JsonRpc,
+  MAX_BATCH_CALLS,
+  MAX_IN_FLIGHT,
+  RpcError,
+} from '../../collect/chains/json-rpc.js';
 import { type Answer, RpcNode } from '../support/rpc-node.js';
-import { letPass } from '../support/waiting.js';
+import { eventually, letPass } from '../support/waiting.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -288,6 +293,32 @@ describe('a node that cannot answer now', () => {
     };
     await expect(rpc.call('echo', [5], another.signal)).rejects.toThrow('over, too');
     expect(node.requests.length).toBe(2);
+  });
+});
+
+describe('a node that several read', () => {
+  it('has at most four requests to answer at once', async () => {
+    const { node, rpc } = await open();
+    const held: (() => void)[] = [];
+    let most = 0;
+    node.intercept = ([{ id, params }], response) => {
+      held.push(() => response.end(JSON.stringify({ jsonrpc: '2.0', id, result: params[0] })));
+      most = Math.max(most, held.length);
+      return true;
+    };
+    const asking = Array.from({ length: 8 }, (_, i) => rpc.call('echo', [i], never));
+    const stop = new AbortController();
+    const late = rpc.call('echo', [8], stop.signal).catch((error: Error) => error.message);
+    await eventually('four requests', () => held.length === MAX_IN_FLIGHT);
+    // One whose reading ends before its turn is not made.
+    stop.abort(new Error('over'));
+    for (let i = 0; i < 8; i++) {
+      await eventually('another request', () => held.length > 0);
+      held.shift()!();
+    }
+    expect(await Promise.all(asking)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(await late).toBe('over');
+    expect([most, node.requests.length]).toEqual([MAX_IN_FLIGHT, 8]);
   });
 });
 

@@ -11,6 +11,7 @@ import { isMissing, type SourceContext } from '../../collect/source.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import * as accounts from '../reference/solana-accounts.js';
 import { faultsOf, type SnapshotRow } from '../storage/import-helpers.js';
+import { RpcNode } from '../support/rpc-node.js';
 import { putTokens, SOL, SolanaStub, TOKENS, USDC, whirlpool } from '../support/solana-stub.js';
 
 const ORCA = '24WZto6BNjNamZFUPf3nQZZaFpuvBwdqT5B8QQjpNjGb';
@@ -223,6 +224,32 @@ describe('pools of a token', () => {
     );
     const [checked] = await checkSources(config, contextOf(), { patienceMs: 20_000, stop: never });
     expect(checked.missing).toBe('no USD price of its quote currency: expected quote_usd');
+  });
+
+  it('of another token leave a node alone that asks one of them for silence', async () => {
+    const node = await RpcNode.start();
+    node.intercept = (_asked, response) => {
+      response.writeHead(429, { 'retry-after': '300' }).end();
+      return true;
+    };
+    const source = { id: 'a', kind: 'whirlpool', rpc: node.url, pool: ORCA };
+    const tokens = [
+      { token: `mainchain:${SOL}`, sources: [source] },
+      { token: `mainchain:${USDC}`, sources: [{ ...source, id: 'b' }] },
+    ];
+    const context = contextOf();
+    const reasons: unknown[] = [];
+    for (const token of parseConfig(JSON.stringify({ tokens }), 'c').tokens) {
+      const opened = token.sources[0].open(context);
+      opened.start();
+      reasons.push(await opened.sample(60));
+      opened.stop();
+    }
+    expect(reasons).toEqual([
+      { missing: expect.stringMatching(/: HTTP 429$/) },
+      { missing: expect.stringMatching(/: asks not to be asked for another \d+ s$/) },
+    ]);
+    expect(node.requests.length).toBe(1);
   });
 
   it('are left out while the node is down, and nothing names its key', async () => {

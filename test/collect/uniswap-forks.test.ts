@@ -1,6 +1,7 @@
 /** Contracts that are almost pools of Uniswap, and tokens that are strange, on a chain of their own. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { evmReader } from '../../collect/chains/chain-reader.js';
+import { JsonRpc } from '../../collect/chains/json-rpc.js';
 import type { PoolState } from '../../collect/chains/pool-state.js';
 import { viewOf } from '../../collect/chains/pool-state.js';
 import { UniswapPool } from '../../collect/chains/uniswap.js';
@@ -30,7 +31,10 @@ describe.skipIf(ANVIL === null)('forks of Uniswap', () => {
   });
 
   async function read(address: string, version: 2 | 3): Promise<PoolState | Error> {
-    const { states } = await evmReader(chain.url)([new UniswapPool(address, version)], never);
+    const { states } = await evmReader(new JsonRpc(chain.url))(
+      [new UniswapPool(address, version)],
+      never,
+    );
     return states[0];
   }
 

@@ -1,6 +1,7 @@
 /** Pools of Uniswap on a chain of their own, against what their positions make. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { evmReader } from '../../collect/chains/chain-reader.js';
+import { JsonRpc } from '../../collect/chains/json-rpc.js';
 import { UniswapPool } from '../../collect/chains/uniswap.js';
 import { binClmm, binConstantProduct, roundLadder } from '../reference/binning.js';
 import { ANVIL, Chain, Uniswap } from '../support/anvil.js';
@@ -53,7 +54,10 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
   it.each([0, 1] as const)(
     'have the ladder of their positions, seen from token %i',
     async (token) => {
-      const { states, height } = await evmReader(chain.url)([new UniswapPool(pool, 3)], never);
+      const { states, height } = await evmReader(new JsonRpc(chain.url))(
+        [new UniswapPool(pool, 3)],
+        never,
+      );
       expect(height).toBe(Number(await chain.request('eth_blockNumber')));
       const view = seen(states[0], uniswap.tokens[token]);
       const [sqrtPriceX96, tick] = await chain.call(pool, 'slot0()');
@@ -78,7 +82,7 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
   );
 
   it('have the amounts of a pair of v2', async () => {
-    const { states } = await evmReader(chain.url)([new UniswapPool(pair, 2)], never);
+    const { states } = await evmReader(new JsonRpc(chain.url))([new UniswapPool(pair, 2)], never);
     const view = seen(states[0], uniswap.tokens[0]);
     expect(view.price).toBe(153);
     const body = { reserve_token: 100, reserve_quote: 15_300, quote_usd: 1 };
@@ -88,7 +92,7 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
   });
 
   it('are named by their tokens where these have symbols, else by addresses', async () => {
-    const { states } = await evmReader(chain.url)([new UniswapPool(pool, 3)], never);
+    const { states } = await evmReader(new JsonRpc(chain.url))([new UniswapPool(pool, 3)], never);
     const view = seen(states[0], uniswap.tokens[0]);
     // The test's token is one of v2's own liquidity tokens.
     expect(view).toMatchObject({ pair: 'UNI-V2/UNI-V2' });
@@ -97,7 +101,7 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
   it('take five requests a reading, however many they are, and what never changes once', async () => {
     const node = await RpcNode.start();
     node.passOnTo(chain.url);
-    const read = evmReader(node.url);
+    const read = evmReader(new JsonRpc(node.url));
     const pools = [new UniswapPool(pool, 3), new UniswapPool(pair, 2)];
     await read(pools, never);
     const first = node.requests.splice(0).map((calls) => calls.length);
@@ -123,7 +127,7 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
       new UniswapPool(nobody, 3),
       new UniswapPool(pool, 3),
     ];
-    const { states } = await evmReader(chain.url)(pools, never);
+    const { states } = await evmReader(new JsonRpc(chain.url))(pools, never);
     expect(states.map(reasonOf)).toEqual([
       `${pair}: it is a pair of Uniswap v2 or a fork: expected "kind": "uniswap-v2" with "pair"`,
       `${pool}: it is a pool of Uniswap v3 or a fork: expected "kind": "uniswap-v3" with "pool"`,
