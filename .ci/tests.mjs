@@ -14,6 +14,10 @@ const END_MS = 75 * 60_000;
 const RUN_LIMIT_MS = 25 * 60_000;
 /** Each part of the long tests is a run of its own, since what their files leave behind in a process adds up. */
 const PARTS = 8;
+/** What installing and testing the Python package may take: several times what they take on two idle cores. */
+const PYTHON_LIMIT_MS = 15 * 60_000;
+/** The status of server/bootstrap/test-python.mjs where Python, or an index of its packages, is missing. */
+const PYTHON_UNAVAILABLE = 69;
 const VITEST = ['npx', 'vitest', 'run'];
 /** What a file counts as that fails without a failed test: one that cannot be loaded, for example. */
 const WHOLE_FILE = '(the file)';
@@ -51,6 +55,28 @@ async function run(command) {
   else if (status !== (failed ? 1 : 0) || files.size === 0)
     brokenRuns.push(`${name}: ended with ${status}`);
   return files;
+}
+
+/** Runs the tests of the Python package, where Python and an index are there. @returns how many passed and failed */
+async function runPython() {
+  console.log('--- npm run test:python');
+  const counts = path.join(mkdtempSync(path.join(tmpdir(), 'fathom-ci-')), 'counts');
+  const args = ['server/bootstrap/test-python.mjs', '--counts', counts];
+  const child = spawn(process.execPath, args, { stdio: 'inherit', detached: true });
+  const timer = setTimeout(() => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  }, PYTHON_LIMIT_MS);
+  const status = await new Promise((resolve) => child.once('exit', resolve));
+  clearTimeout(timer);
+  if (status === PYTHON_UNAVAILABLE) return { passed: 0, failed: 0 };
+  let [passed, failed] = [0, 1];
+  try {
+    [passed, failed] = readFileSync(counts, 'utf8').split(' ').map(Number);
+  } catch {
+    console.log(`failed: npm run test:python ended with ${status}`);
+  }
+  rmSync(path.dirname(counts), { recursive: true });
+  return { passed, failed };
 }
 
 function readOutcomes(report) {
@@ -115,6 +141,8 @@ if (toRepeat.length > 0) {
 }
 rmSync(reports, { recursive: true });
 
+const python = await runPython();
+
 const all = [...quick, ...long];
 for (const [file, tests] of all) {
   for (const [name, passed] of tests) if (!passed) console.log(`failed: ${file}: ${name}`);
@@ -123,4 +151,5 @@ for (const broken of brokenRuns) console.log(`failed: ${broken}`);
 for (const finding of findings) console.log(`finding: ${finding}`);
 const outcomes = all.flatMap(([, tests]) => [...tests.values()]);
 const passed = outcomes.filter(Boolean).length;
-writeFileSync(process.argv[2], `${passed} ${outcomes.length - passed + brokenRuns.length}\n`);
+const failed = outcomes.length - passed + brokenRuns.length;
+writeFileSync(process.argv[2], `${passed + python.passed} ${failed + python.failed}\n`);

@@ -27,51 +27,43 @@ export function typescriptText(origin: string, requests: readonly ApiRequest[]):
   return `${lines.join('\n')}\n`;
 }
 
-/** A program that needs nothing but Python. */
+/** Methods of the Python package that are not named after their operation. */
+const PYTHON_METHODS: Readonly<Record<string, string>> = {
+  postScore: 'scores',
+  postWhaleActivity: 'whale_activities',
+};
+/** Its names of parameters. */
+const PYTHON_NAMES: Readonly<Record<string, string>> = {
+  address: 'token',
+  token_address: 'token',
+  addresses: 'tokens',
+  token_addresses: 'tokens',
+  from: 'start',
+  to: 'end',
+};
+
+/** A program that uses the package of docs/clients.md#python. */
 export function pythonText(origin: string, requests: readonly ApiRequest[]): string {
   const lines = [
-    'import gzip, json, os, urllib.parse, urllib.request',
+    'import os',
+    'from fathom_client import Client',
     '',
-    'headers = {"x-api-key": os.environ["KEY"], "accept-encoding": "gzip"}',
-    `base = ${JSON.stringify(`${origin}/api/v1`)}`,
-    '',
-    'def fetch(path, params, body=None):',
-    '    request = urllib.request.Request(base + path + "?" + urllib.parse.urlencode(params), headers=headers)',
-    '    if body is not None:',
-    '        request.data = json.dumps(body).encode()',
-    '        request.add_header("content-type", "application/json")',
-    '    with urllib.request.urlopen(request) as reply:',
-    '        data = reply.read()',
-    '        return json.loads(gzip.decompress(data) if reply.headers["content-encoding"] == "gzip" else data)',
-    '',
+    `fathom = Client(${JSON.stringify(origin)}, os.environ["KEY"])`,
   ];
-  const isHistory = ({ path }: ApiRequest): boolean => path.startsWith('/replay/');
-  if (requests.some(isHistory)) {
-    lines.push(
-      'def pages(path, params):',
-      '    while True:',
-      '        page = fetch(path, params)',
-      '        yield page',
-      '        if page["next_from"] is None:',
-      '            return',
-      '        params = {**params, "from": page["next_from"], "to": page["window"]["to"]}',
-      '',
-    );
-  }
   for (const request of requests) {
-    const { path, query, body } = request;
-    const args = `${JSON.stringify(path)}, ${python(query)}`;
-    if (isHistory(request)) {
-      lines.push(
-        `for page in pages(${args}):`,
-        '    print(page["window"]["served_from"], page["window"]["served_to"], len(page["snapshots"]))',
-      );
-    } else {
-      lines.push(`print(fetch(${args}${body === undefined ? '' : `, ${python(body)}`}))`);
-    }
+    const { id, parameters } = callOf(request);
+    const given = Object.entries(parameters).map(
+      ([name, value]) => `${PYTHON_NAMES[name] ?? snake(name)}=${python(value)}`,
+    );
+    const method = PYTHON_METHODS[id] ?? snake(id.replace(/^get/, ''));
+    const call = `fathom.${method}(${given.join(', ')})`;
+    lines.push(id === 'getReplay' ? `print(${call}.to_polars())` : `print(${call})`);
   }
   return `${lines.join('\n')}\n`;
 }
+
+const snake = (name: string): string =>
+  name.replaceAll(/(?<=[a-z\d])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
 
 /** The client's method for a request, and its arguments. */
 function callOf({ method, path, query, body }: ApiRequest): {
@@ -114,11 +106,11 @@ function literal(value: unknown): string {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
-/** JSON without true, false and null is valid Python. */
+/** Texts, numbers and lists of them in JSON are valid Python. */
 function python(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
   return JSON.stringify(value, null, 1)
     .replaceAll(/\n */g, ' ')
-    .replaceAll(/: true\b/g, ': True')
-    .replaceAll(/: false\b/g, ': False')
-    .replaceAll(/: null\b/g, ': None');
+    .replace(/^\[ /, '[')
+    .replace(/ \]$/, ']');
 }

@@ -21,7 +21,10 @@ import { KEY, MINT, NOW_S, heldService, steadyStore } from '../support/service.j
 import { temporaryDirectory } from '../support/folders.js';
 
 const run = promisify(execFile);
-const hasPython = spawnSync('python3', ['--version']).status === 0;
+/** The Python with the package; `npm run test:python` makes it. */
+const PYTHON = path.resolve('python/.venv/bin/python');
+const hasPython = spawnSync(PYTHON, ['-c', 'import fathom_client, polars']).status === 0;
+if (!hasPython) console.warn('Programs in Python are not run: npm run test:python installs it');
 
 const directory = temporaryDirectory();
 const depth = new MemoryDepth().add('mainchain', MINT, steadyStore(300, 40));
@@ -204,14 +207,24 @@ describe('a program of a request', () => {
       expect(ran.stdout.length).toBeGreaterThan(10);
       if (!hasPython) return;
       const text = pythonText(url, asked);
-      const printed = await run('python3', ['-c', text], { env });
-      // Both print one line per page of history, and Python one per other reply.
-      const pages = (text: string) => text.split('\n').filter((line) => /^\d+ \d+ \d+$/.test(line));
-      expect(pages(printed.stdout)).toEqual(pages(ran.stdout));
+      const { stdout: printed } = await run(PYTHON, ['-c', text], { env });
+      // A frame of the cells of history, and the document of each other reply.
       const isHistory = ({ path: asked }: ApiRequest) => asked.startsWith('/replay');
-      expect(pages(printed.stdout).length > 0).toBe(asked.some(isHistory));
-      const others = printed.stdout.split('\n').filter((line) => line.startsWith('{'));
-      expect(others).toHaveLength(asked.filter((one) => !isHistory(one)).length);
+      const counting = fathomClient({ url, key: KEY });
+      const sizes: string[] = [];
+      for (const { query } of asked.filter(isHistory)) {
+        let cells = 0;
+        for await (const page of counting.replay(MINT, {
+          ...query,
+          group: 'venue',
+          types: ['onchain_pool'],
+        }))
+          cells += page.row_count;
+        sizes.push(`shape: (${cells.toLocaleString('en').replaceAll(',', '_')}, 9)`);
+      }
+      expect(printed.match(/^shape: .*$/gm) ?? []).toEqual(sizes);
+      const others = printed.match(/^(TopScores|DepthSeries|WhaleActivityBatch)\(/gm) ?? [];
+      expect(others).toHaveLength(asked.length - sizes.length);
     },
   );
 
@@ -237,7 +250,18 @@ describe('a program of a request', () => {
       String.raw`fathom.getTokens({ query: 'it\'s \\', limit: 5 })`,
     );
     expect(pythonText('http://h', [asked])).toContain(
-      String.raw`{ "query": "it's \\", "limit": "5" }`,
+      String.raw`fathom.tokens(query="it's \\", limit=5)`,
+    );
+    const pools = { method: 'GET' as const, path: '/dlmm-pools', query: { minTvl: '10' } };
+    expect(pythonText('http://h', [pools])).toBe(
+      [
+        'import os',
+        'from fathom_client import Client',
+        '',
+        'fathom = Client("http://h", os.environ["KEY"])',
+        'print(fathom.dlmm_pools(min_tvl=10))',
+        '',
+      ].join('\n'),
     );
   });
 });
