@@ -2,8 +2,8 @@
 import { fathomClient, type FathomClient } from '../../client/index.js';
 import { away, limited, noKey, ToolError } from './failures.js';
 
-/** An assistant does not wait for longer. */
-const MAX_CALL_MS = 25_000;
+/** Assistants give up after a minute. */
+const MAX_CALL_MS = 45_000;
 
 /** The server that the tools read. */
 export interface Source {

@@ -33,7 +33,7 @@ export function away(url: string, reason: string): string {
 
 /** @param reason of the client, with what it would do next */
 export function limited(reason: string): string {
-  return `${reason}. The key's rate limit is reached: ask again later, or for fewer tokens at once.`;
+  return `${beforeRetry(reason)}. The key's rate limit is reached: ask again later, or for fewer tokens at once.`;
 }
 
 function beforeRetry(reason: string): string {

@@ -190,6 +190,24 @@ describe('an assistant', () => {
     );
   });
 
+  it('is told where a bridged token is answered with the numbers of its mainchain token', async () => {
+    const { tokens } = await api.getTokens({ query: 'SOL', chain: 'evmchain', limit: 1 });
+    const token = `evmchain:${tokens[0].address}`;
+    const note = `${token} is a bridged token: the numbers are those of mainchain:${SOL}.`;
+    for (const [tool, given] of [
+      ['slippage', { token, side: 'sell' }],
+      ['token_depth', { token }],
+      ['depth_series', { token: 'evmchain:SOL', from: '-1h' }],
+    ] as const) {
+      const { data, text } = await fathom.ask(tool, given);
+      expect([tool, data.chain, data.address]).toEqual([tool, 'mainchain', SOL]);
+      expect(data.notes).toContain(note);
+      expect(text).toContain(`mainchain:${SOL}, `);
+    }
+    const compared = await fathom.ask('compare_tokens', { tokens: ['evmchain:SOL', 'BARN'] });
+    expect([compared.data.tokens[0].address, compared.data.notes[0]]).toEqual([SOL, note]);
+  });
+
   it('compares tokens', async () => {
     const { tokens } = await api.getTokens({ query: 'BARN', limit: 1 });
     const [barn] = tokens;
@@ -329,11 +347,11 @@ describe('errors say what to change', () => {
     ],
     ['depth_series', { token: SOL, step: '7m' }, /^step: expected any of 1m, 5m/],
     ['depth_series', { token: SOL, from: '-1h', to: '-2h' }, /from/],
-    ['compare_tokens', { tokens: [SOL] }, /^tokens: expected 2 to 6 tokens/],
+    ['compare_tokens', { tokens: [SOL] }, /^tokens: expected 2 to 5 tokens/],
     [
       'compare_tokens',
       { tokens: Array.from({ length: 9 }, () => SOL) },
-      /^tokens: expected at most 6 items, 9 were sent\.$/,
+      /^tokens: expected at most 5 items, 9 were sent\.$/,
     ],
     ['limit_orders', { token: SOL, within_pct: 200 }, /^within_pct: /],
     [

@@ -5,12 +5,12 @@ import { at, timeText } from '../arguments.js';
 import type { Call } from '../call.js';
 import { ToolError } from '../failures.js';
 import { SNAPSHOT_FIELDS, snapshotFields } from '../snapshot.js';
-import { fullName } from '../tokens.js';
+import { answeredToken, fullName, resolvedNotes } from '../tokens.js';
 import { defineTool } from '../tool.js';
 import { percent, price, score as scoreText, time, usd as usdText } from '../words.js';
 
-/** Each costs up to four requests. */
-const MAX_TOKENS = 6;
+/** Each costs three requests, or four by symbol at a past time. */
+const MAX_TOKENS = 5;
 const USUAL_USD = 100_000;
 const MOVE_PCT = 2;
 
@@ -69,6 +69,7 @@ export const compareTokens = defineTool({
         rows: compared.map(({ line }) => line),
       },
       foot: [
+        ...compared.flatMap(({ notes }) => notes),
         'Slippage is against the price of the snapshot, without fees; "not filled": there is less depth than that.',
         'Perps (cex_perp) do not count.',
       ],
@@ -81,11 +82,16 @@ async function figuresOf(text: string, size: number, when: string | undefined, c
   const { client } = call;
   const found = await client.findToken(text, call);
   const { address } = found;
-  const scored = await client.getScore({ address, at: when }, call);
+  const { service_score } = found;
+  // The search for a symbol has found the current score, too.
+  const scored =
+    when === undefined && service_score !== undefined
+      ? { service_score, symbol: found.symbol ?? null }
+      : await client.getScore({ address, at: when }, call);
   const order = { address, usd: [size], move_pct: [MOVE_PCT], at: when };
   const sale = await client.getSlippage({ ...order, side: 'sell' }, call);
   const purchase = await client.getSlippage({ ...order, side: 'buy' }, call);
-  const token = { ...found, symbol: scored.symbol };
+  const token = { ...answeredToken(found, sale), symbol: scored.symbol };
   const [sold] = sale.quotes;
   const [bought] = purchase.quotes;
   const data = {
@@ -108,5 +114,5 @@ async function figuresOf(text: string, size: number, when: string | undefined, c
     filled(data.buy_slippage_pct),
     sale.t === null ? 'none' : time(sale.t),
   ];
-  return { data, line };
+  return { data, line, notes: resolvedNotes(found, sale) };
 }

@@ -6,7 +6,7 @@ import Type from '../../api/type.js';
 import { STEP_NAMES } from '../../replay/parameters.js';
 import { from, MARKETS, timeText, to, token } from '../arguments.js';
 import { TOKEN_FIELDS, tokenFields } from '../snapshot.js';
-import { fullName } from '../tokens.js';
+import { answeredToken, fullName, resolvedNotes } from '../tokens.js';
 import { defineTool } from '../tool.js';
 import { percent, price, score as scoreText, time, usd as usdText } from '../words.js';
 import { marketNotes } from './slippage.js';
@@ -72,10 +72,10 @@ export const depthSeries = defineTool({
     points: Type.Array(point),
   },
   async run({ step, types, venues, pct = USUAL_PCT, score, ...given }, call) {
-    const found = await call.client.findToken(given.token, call);
+    const requested = await call.client.findToken(given.token, call);
     const reply = await call.client.getDepthSeries(
       {
-        address: found.address,
+        address: requested.address,
         from: timeText(given.from),
         to: timeText(given.to),
         step,
@@ -86,6 +86,7 @@ export const depthSeries = defineTool({
       },
       call,
     );
+    const found = answeredToken(requested, reply);
     const { window, next_from } = reply;
     const all = pointsOf(reply);
     const every = Math.ceil(all.length / MAX_POINTS) || 1;
@@ -134,6 +135,7 @@ export const depthSeries = defineTool({
         ]),
       },
       foot: [
+        ...resolvedNotes(requested, reply),
         ...(every === 1
           ? []
           : [

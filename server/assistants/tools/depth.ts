@@ -8,6 +8,7 @@ import { tableLines } from '../answer.js';
 import { at, MARKETS, timeText, token } from '../arguments.js';
 import { ToolError } from '../failures.js';
 import { SNAPSHOT_FIELDS, snapshotFields, snapshotLine } from '../snapshot.js';
+import { answeredToken, resolvedNotes } from '../tokens.js';
 import { defineTool } from '../tool.js';
 import { name, percent, usd as usdText } from '../words.js';
 import { marketNotes } from './slippage.js';
@@ -67,8 +68,8 @@ export const tokenDepth = defineTool({
       if (one > 0 && one <= MAX_PCT) continue;
       throw new ToolError(`${field}: expected percents above 0 and up to ${MAX_PCT}; was ${one}.`);
     }
-    const found = await call.client.findToken(given.token, call);
-    const { address } = found;
+    const requested = await call.client.findToken(given.token, call);
+    const { address } = requested;
     const { client } = call;
     const kept = { types: types ?? (venues === undefined ? NO_PERPS : undefined), venues };
     // It names the snapshot at or before a time; replay then has its cells.
@@ -76,6 +77,7 @@ export const tokenDepth = defineTool({
       { address, side: 'sell', move_pct: [1], at: timeText(given.at) },
       call,
     );
+    const found = answeredToken(requested, snapshot);
     const { t } = snapshot;
     const page =
       t === null
@@ -118,6 +120,7 @@ export const tokenDepth = defineTool({
         ]),
       },
       foot: [
+        ...resolvedNotes(requested, snapshot),
         ...(t === null
           ? []
           : ['Depth is known in steps of 1% of the price.', ...marketNotes(types, venues)]),

@@ -4,6 +4,7 @@ import Type from '../../api/type.js';
 import { tableLines } from '../answer.js';
 import { at, MARKETS, timeText, token } from '../arguments.js';
 import { SNAPSHOT_FIELDS, snapshotFields, snapshotLine } from '../snapshot.js';
+import { answeredToken, resolvedNotes } from '../tokens.js';
 import { defineTool } from '../tool.js';
 import { name, percent, price, usd as usdText } from '../words.js';
 
@@ -63,10 +64,10 @@ export const slippage = defineTool({
     ),
   },
   async run({ side, types, venues, ...given }, call) {
-    const found = await call.client.findToken(given.token, call);
+    const requested = await call.client.findToken(given.token, call);
     const { usd: sizes = USUAL_ORDERS_USD, move_pct = USUAL_MOVES_PCT } = given;
     const asked = {
-      address: found.address,
+      address: requested.address,
       side,
       usd: sizes.length === 0 ? undefined : sizes,
       move_pct: move_pct.length === 0 ? undefined : move_pct,
@@ -75,6 +76,7 @@ export const slippage = defineTool({
       venues,
     };
     const reply = await call.client.getSlippage(asked, call);
+    const found = answeredToken(requested, reply);
     const { quotes, moves, fillable_usd } = reply;
     const direction = side === 'sell' ? 'down' : 'up';
     const moved = moves.map(
@@ -119,11 +121,12 @@ export const slippage = defineTool({
         reply.t === null
           ? []
           : [
+              ...resolvedNotes(requested, reply),
               side === 'sell'
                 ? 'Slippage is against the price of the snapshot; below 0 the seller gets less. Fees are not in it.'
                 : 'Slippage is against the price of the snapshot; above 0 the buyer pays more. Fees are not in it.',
               'Depth is known in steps of 1%: the true value lies between best and worst.',
-              ...(venues === undefined
+              ...(venues === undefined || fillable_usd === 0
                 ? []
                 : ['A venue that token_depth does not list has no depth, or another name.']),
               ...(fillable_usd === 0
