@@ -19,6 +19,7 @@ import { PartFile, partPaths, type PartPaths, removeParts } from './part-file.js
 import {
   difference,
   flagOf,
+  NothingToWriteError,
   outdated,
   ReplayError,
   type DownloadRequest,
@@ -115,7 +116,7 @@ async function complete(
 async function emptyWindow({ coverage }: Download, totals: Totals): Promise<ReplayError> {
   const { token, window } = totals.head;
   const known = await coverage(totals);
-  return new ReplayError(
+  return new NothingToWriteError(
     `no snapshot of ${token} from ${isoOf(window.from)} to ${isoOf(window.to)}${known === '' ? '' : `; ${known}`}`,
   );
 }
@@ -151,7 +152,7 @@ function noCell(request: DownloadRequest, { head, venuesNotFound, facets }: Tota
     venues.length === 0
       ? `no venue has any from ${head.min_pct} to ${head.max_pct} percent of the price`
       : `venues with depth: ${keysOf(venues)}${noVenue ? '' : `; types: ${keysOf(types)}`}`;
-  return new ReplayError(`${none}; ${there}`);
+  return new NothingToWriteError(`${none}; ${there}`);
 }
 
 async function checkOutput({ out, force }: Download): Promise<void> {

@@ -61,7 +61,16 @@ export class ReplayError extends Error {
   ) {
     super(message);
   }
+
+  /** The same failure, of one of several tokens. */
+  about(token: string): ReplayError {
+    const kind = this.constructor as typeof ReplayError;
+    return new kind(`${token}: ${this.message}`, this.resumable);
+  }
 }
+
+/** The window has no snapshot of the token, or none of its cells passes the filters. */
+export class NothingToWriteError extends ReplayError {}
 
 /** The server's data no longer match the part file. */
 export function outdated(what: string): ReplayError {

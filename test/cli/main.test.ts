@@ -192,7 +192,7 @@ describe('fathom', () => {
       ' usage',
     ],
     [['follow'], 'TOKEN: expected one', ' follow'],
-    [['replay'], 'TOKEN: expected one', ' replay'],
+    [['replay'], 'TOKEN: expected at least one', ' replay'],
     [['replay', '11111111111111111111111111111111'], '--out: expected FILE', ' replay'],
     [
       ['replay', '11111111111111111111111111111111', '--out', 'x', '--format', 'xml'],

@@ -9,8 +9,9 @@ import {
   type Wait,
 } from '../../../client/index.js';
 import { isoOf } from '../../../compute/time.js';
-import { UsageError } from '../../../storage/errors.js';
+import { InputError, UsageError } from '../../../storage/errors.js';
 import { download, type DownloadResult, type ReplayState } from '../../download/download.js';
+import { downloadSeveral } from '../../download/several.js';
 import { REPLAY_FORMATS, type ReplayFormat } from '../../download/formats.js';
 import { checkedPage, PageFault, type RemotePage } from '../../download/page.js';
 import {
@@ -33,7 +34,8 @@ import {
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import { servedAddress, token } from '../named-token.js';
-import { count, counted, printJson, ProgressLine, printNote } from '../output.js';
+import { counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
+import { jsonResult, progressText, resultText, severalText, share } from '../replay-report.js';
 
 const { group, ...VIEW } = VIEW_FLAGS;
 /** Flags that are sent to the server, with underscores in their names; the server checks them. */
@@ -55,7 +57,13 @@ const PASSED_ON = {
 } as const satisfies Flags;
 
 const FLAGS = {
-  out: { placeholder: 'FILE', meaning: 'file to write', needed: true, names: 'file', read: outOf },
+  out: {
+    placeholder: 'FILE',
+    meaning: 'file to write; of several tokens, the folder for their files',
+    needed: true,
+    names: 'file',
+    read: outOf,
+  },
   format: {
     placeholder: 'FORMAT',
     meaning: 'format of the file',
@@ -78,13 +86,14 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Downloads a window of depth history from a running server, page by page, into one file, which appears when it is complete. If it ends early, the same command resumes it.',
-  words: { token: { read: token } },
+    'Downloads a window of depth history from a running server, page by page, into one file, which appears when it is complete, or several tokens into a folder, a file each. If it ends early, the same command resumes it.',
+  words: { token: { read: token, repeated: true } },
   flags: FLAGS,
   environment: { FATHOM_KEY: 'the API key; no flag takes it' },
   examples: [
     'fathom replay So11111111111111111111111111111111111111112 --out sol.parquet',
     'fathom replay So11111111111111111111111111111111111111112 --out week.ndjson --from 2026-11-13T00:00:00Z --to 2026-11-20T00:00:00Z --types cex_spot,cex_perp --min-pct -10 --max-pct 10',
+    'fathom replay mainchain:SOL WETH TIDE --out depth --format parquet --from -7d',
     'fathom replay mainchain:SOL --out total.csv --group all --url http://127.0.0.1:8081 --force --json',
   ],
   run: (flags, words) => replay(words.token, flags),
@@ -93,64 +102,136 @@ export const command = defineCommand({
 /** Texts of the progress line while the client waits for the server. */
 const WAITS = { busy: 'waiting, replay is busy', limited: 'waiting for the rate limit' } as const;
 
-async function replay(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promise<void> {
+async function replay(
+  tokens: readonly NamedToken[],
+  flags: FlagValues<typeof FLAGS>,
+): Promise<void> {
   const given = replayOptions(flags);
-  const startedMs = performance.now();
-  const { options, result } = await interruptible(async (signal) => {
-    const client = fathomClient({
-      url: given.url,
-      key: given.key,
-      onWait: ({ message }) => printNote(message),
-    });
-    const address = await servedAddress(client, named, 'TOKEN', signal).catch((error: unknown) => {
-      throw signal.aborted ? signal.reason : namedFailure(error);
-    });
-    const { url, parameters } = given;
-    const options = { ...given, request: { url, address, parameters } };
-    return { options, result: await run(options, signal) };
-  });
-  const seconds = (performance.now() - startedMs) / 1000;
-  printNote(resultText(options, result, seconds));
-  if (options.json) printJson(jsonResult(options, result, seconds));
+  await interruptible((signal) => new Session(given, signal).run(tokens));
 }
 
-async function run(options: ReplayOptions, signal: AbortSignal): Promise<DownloadResult> {
-  const { request, format, out, key, force, restart } = options;
-  const progress = new ProgressLine();
-  let state: ReplayState | null = null;
-  const onWait = ({ kind, message }: Wait): void => {
+/** One run of the command: all of its requests share the client, and so the waits for limits. */
+class Session {
+  private readonly client: FathomClient;
+  private readonly progress = new ProgressLine();
+  private readonly startedMs = performance.now();
+  /** Of the token that is downloaded. */
+  private state: ReplayState | null = null;
+  /** Precedes its progress. */
+  private place = '';
+  private requests = 0;
+
+  constructor(
+    private readonly given: Given,
+    private readonly signal: AbortSignal,
+  ) {
+    this.client = fathomClient({
+      url: given.url,
+      key: given.key,
+      onWait: (wait) => this.showWait(wait),
+      onReply: (_, status) => (this.requests += Number(status === 200)),
+    });
+  }
+
+  async run(tokens: readonly NamedToken[]): Promise<void> {
+    const names = new Map<string, string>();
+    for (const one of tokens) {
+      const address = await this.failing(servedAddress(this.client, one, 'TOKEN', this.signal));
+      if (!names.has(address)) names.set(address, 'address' in one ? address : one.symbol);
+    }
+    if (tokens.length > 1) return this.several(names);
+    const [address] = names.keys();
+    const { given } = this;
+    const result = await this.download({ ...given, address });
+    printNote(resultText(given, result, this.seconds));
+    if (given.json) printJson(jsonResult(given, result, this.seconds));
+  }
+
+  /** @param names by address, as the user named the tokens */
+  private async several(names: ReadonlyMap<string, string>): Promise<void> {
+    const { given } = this;
+    const addresses = [...names.keys()];
+    const outcomes = await downloadSeveral({
+      ...given,
+      addresses,
+      downloadOne: async (one) => {
+        const name = names.get(one.address) ?? '';
+        this.place = `${addresses.indexOf(one.address) + 1} of ${addresses.length}, ${name}: `;
+        const result = await this.download({ ...given, ...one }).catch((error: unknown) => {
+          throw error instanceof ReplayError ? error.about(name) : error;
+        });
+        printNote(resultText({ ...given, ...one }, result, this.seconds));
+        return result;
+      },
+    });
+    printNote(`${given.out}: ${severalText(outcomes)}; ${counted(this.requests, 'request')}`);
+    const document = {
+      out: given.out,
+      format: given.format,
+      requests: this.requests,
+      seconds: this.seconds,
+      tokens: outcomes.map(({ address, out, result }) =>
+        result instanceof ReplayError
+          ? { token: address, error: result.message }
+          : result === 'earlier'
+            ? { token: address, out }
+            : jsonResult({ ...given, out }, result),
+      ),
+    };
+    const empty = outcomes.flatMap(({ result }) =>
+      result instanceof ReplayError ? [result.message] : [],
+    );
+    if (empty.length > 0) throw new PartlyDone(new InputError(empty.join('\n'), empty), document);
+    if (given.json) printJson(document);
+  }
+
+  private get seconds(): number {
+    return (performance.now() - this.startedMs) / 1000;
+  }
+
+  private async download(options: ReplayOptions): Promise<DownloadResult> {
+    const { client, progress, signal } = this;
+    const { url, address, parameters } = options;
+    this.state = null;
+    try {
+      return await download({
+        ...options,
+        request: { url, address, parameters },
+        pages: (rest) => checkedPages(client, options, rest, signal),
+        coverage: () => client.getCoverage({ address }, { signal }).then(coverageText, () => ''),
+        onProgress: (now) => {
+          this.state = now;
+          progress.bar(share(now), `${this.place}${progressText(now)}`);
+        },
+      });
+    } catch (error) {
+      const cause = this.causeOf(error);
+      throw cause instanceof ReplayError ? withResumeHint(cause, this.state) : cause;
+    } finally {
+      progress.end();
+    }
+  }
+
+  private async failing<T>(work: Promise<T>): Promise<T> {
+    return work.catch((error: unknown) => {
+      throw this.causeOf(error);
+    });
+  }
+
+  /** A failure after the signal is a consequence of it. */
+  private causeOf(error: unknown): unknown {
+    return this.signal.aborted ? this.signal.reason : namedFailure(error);
+  }
+
+  private showWait({ kind, message }: Wait): void {
+    const { state, progress, place } = this;
     if (kind !== 'connection') {
-      if (state !== null) progress.bar(share(state), `${progressText(state)}; ${WAITS[kind]}`);
+      if (state === null) return;
+      progress.bar(share(state), `${place}${progressText(state)}; ${WAITS[kind]}`);
       return;
     }
     progress.end();
     printNote(message);
-  };
-  const client = fathomClient({ url: request.url, key, onWait });
-  const coverage = async (): Promise<string> => {
-    const { address } = request;
-    return client.getCoverage({ address }, { signal }).then(coverageText, () => '');
-  };
-  try {
-    return await download({
-      request,
-      format,
-      out,
-      force,
-      restart,
-      pages: (rest) => checkedPages(client, options, rest, signal),
-      coverage,
-      onProgress(now) {
-        state = now;
-        progress.bar(share(now), progressText(now));
-      },
-    });
-  } catch (error) {
-    // A failure after the signal is a consequence of it.
-    const cause: unknown = signal.aborted ? signal.reason : namedFailure(error);
-    throw cause instanceof ReplayError ? withResumeHint(cause, state) : cause;
-  } finally {
-    progress.end();
   }
 }
 
@@ -164,7 +245,7 @@ function coverageText({ tiers }: Coverage): string {
 
 async function* checkedPages(
   client: FathomClient,
-  { request: { url, address, parameters }, ahead }: ReplayOptions,
+  { url, address, parameters, ahead }: ReplayOptions,
   rest: Rest | null,
   signal: AbortSignal,
 ): AsyncGenerator<RemotePage> {
@@ -189,65 +270,6 @@ function withResumeHint(error: ReplayError, state: ReplayState | null): ReplayEr
   );
 }
 
-/** Downloaded share of the window's time. */
-function share({ totals, rest, paged }: ReplayState): number {
-  if (paged || totals === null || rest === null) return paged ? 1 : 0;
-  const { from, to } = totals.head.window;
-  return (rest.from - from) / (to - from);
-}
-
-function progressText({ totals, rest }: ReplayState): string {
-  if (totals === null) return 'first page';
-  const upTo = rest === null ? '' : `, up to ${isoOf(rest.from)}`;
-  return `${counted(totals.pages, 'page')}, ${counted(totals.cells, 'cell')}${upTo}`;
-}
-
-function resultText(
-  { format, out }: ReplayOptions,
-  { totals, resumedPages }: DownloadResult,
-  seconds: number,
-): string {
-  const { pages, snapshots, cells, head } = totals;
-  const notes = [
-    ...(resumedPages === 0 ? [] : [`${count(resumedPages)} of the pages from an earlier run`]),
-    ...(head.window.clamped ? ['the window was clamped to the last 365 days'] : []),
-    ...(totals.venuesNotFound.length === 0
-      ? []
-      : [`venues not found: ${totals.venuesNotFound.join(', ')}`]),
-  ];
-  const noted = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-  return `${out}: ${counted(snapshots, 'snapshot')}, ${counted(cells, 'cell')} of ${counted(pages, 'page')} as ${format} in ${seconds.toFixed(1)} s${noted}`;
-}
-
-function jsonResult(
-  { format, out }: ReplayOptions,
-  { totals, bytes, resumedPages }: DownloadResult,
-  seconds: number,
-): object {
-  const { head, pages, snapshots, cells } = totals;
-  const { window } = head;
-  return {
-    out,
-    format,
-    bytes,
-    token: head.token,
-    ...(head.resolved_token === undefined ? {} : { resolved_token: head.resolved_token }),
-    chain: head.chain,
-    group: head.group,
-    from: window.from,
-    to: window.to,
-    clamped: window.clamped,
-    served_from: totals.servedFrom,
-    served_to: totals.servedTo,
-    venues_not_found: totals.venuesNotFound,
-    pages,
-    resumed_pages: resumedPages,
-    snapshots,
-    cells,
-    seconds,
-  };
-}
-
 /** Default of --format, by the extension of OUT. */
 const FORMAT_OF_EXTENSION: Readonly<Partial<Record<string, ReplayFormat>>> = {
   json: 'json',
@@ -259,7 +281,7 @@ const FORMAT_OF_EXTENSION: Readonly<Partial<Record<string, ReplayFormat>>> = {
 };
 
 interface ReplayOptions extends Given {
-  request: DownloadRequest;
+  address: string;
 }
 
 interface Given extends Omit<DownloadRequest, 'address'> {
