@@ -81,6 +81,50 @@ describe.skipIf(ANVIL === null)('pools of Uniswap', () => {
     },
   );
 
+  it.each([0, 1] as const)(
+    'have it with ticks below 0 too, at any tick of a word of the bitmap, from token %i',
+    async (token) => {
+      // At 1.0001^-20, in the middle of the ladder's range, with a spacing of 10: words are 2,560 ticks wide.
+      const low = token === 0 ? 500 : 10_000;
+      const spacing = token === 0 ? 10 : 200;
+      const around = await uniswap.createPool(
+        low,
+        BigInt(Math.round(1.0001 ** -10 * 2 ** 48)) << 48n,
+      );
+      const held: [number, number, bigint][] = [];
+      const ranges: [number, number][] = [
+        [-256, 0],
+        [-257, -1],
+        [-1, 1],
+        [-128, 255],
+        [-3, 256],
+        [-124, 126],
+      ];
+      for (const [from, to] of ranges) {
+        const [start, end] = [from * spacing, to * spacing];
+        held.push([start, end, await uniswap.mint(low, start, end, [1_000, 1_000])]);
+      }
+      const { states } = await evmReader(new JsonRpc(chain.url))(
+        [new UniswapPool(around, 3)],
+        never,
+      );
+      const view = seen(states[0], uniswap.tokens[token]);
+      const [sqrtPriceX96] = await chain.call(around, 'slot0()');
+      const whole = {
+        sqrt_price_x96: String(sqrtPriceX96),
+        ticks: ticksOf(held),
+        decimals0: 18,
+        decimals1: 18,
+        token,
+        quote_usd: 1,
+      };
+      const { clmm } = view.body(1) as { clmm: { ticks: [number, string][] } };
+      const isWithin = ([at]: [number, string]) => at > -25_000 && at < 25_000;
+      expect(clmm.ticks.filter(isWithin)).toEqual(whole.ticks.filter(isWithin));
+      expect(cellsOf(view.price, view.body(1))).toEqual(roundLadder(binClmm(view.price, whole)));
+    },
+  );
+
   it('have the amounts of a pair of v2', async () => {
     const { states } = await evmReader(new JsonRpc(chain.url))([new UniswapPool(pair, 2)], never);
     const view = seen(states[0], uniswap.tokens[0]);
