@@ -1,7 +1,6 @@
 /** Samples of order books. */
 import { bookBody } from '../storage/import/book-sampler.js';
-import type { OrderBook } from '../storage/import/order-book.js';
-import { faultAlone } from './bin-alone.js';
+import type { SortedBook } from '../storage/import/order-book.js';
 import type { Missing, Sample } from './source.js';
 
 /** What a configuration says of the sizes of a book. */
@@ -14,23 +13,20 @@ export const CROSSED = 'the best bid is not below the best ask';
 
 /** The state of a whole book, or why it has none. */
 export function sampleOfBook(
-  book: OrderBook,
+  book: SortedBook,
   pair: string,
   sizes: SizeOptions,
   ageMs: number,
 ): Sample | Missing {
-  if (!book.hasBothSides) return { missing: 'a side of the book is empty' };
-  const sorted = book.sorted();
-  const [[bid], [ask]] = [sorted.bids[0], sorted.asks[0]];
+  if (book.bids.length === 0 || book.asks.length === 0) {
+    return { missing: 'a side of the book is empty' };
+  }
+  const [[bid], [ask]] = [book.bids[0], book.asks[0]];
   if (bid >= ask) return { missing: CROSSED };
-  const price = (bid + ask) / 2;
-  const body = (quoteUsd: number) => ({ book: bookBody(sorted, { ...sizes, quoteUsd }) });
-  const fault = faultAlone(price, body(1));
-  if (fault !== null) return { missing: fault };
   return {
-    price,
-    body,
-    book: sorted,
+    price: (bid + ask) / 2,
+    body: (quoteUsd) => ({ book: bookBody(book, { ...sizes, quoteUsd }) }),
+    book,
     address: null,
     pair,
     ageMs,

@@ -1,14 +1,14 @@
 /** `fathom import capture`: captured messages of an exchange as snapshots. */
 import { InputError } from '../storage/errors.js';
 import { type BinanceMessage, messageOf } from '../storage/import/binance-messages.js';
-import { importBinance } from '../storage/import/binance.js';
+import { binanceMarket, importBinance } from '../storage/import/binance.js';
 import { BookSampler } from '../storage/import/book-sampler.js';
 import { JsonFields } from '../storage/import/fields.js';
 import type { TokenImport } from '../storage/import/formats.js';
 import { SymbolChoice } from '../storage/import/symbols.js';
 import { type CaptureLine, parseMessage, readCaptures } from './capture-lines.js';
-import type { Exchange } from './exchange.js';
-import { EXCHANGES, type ExchangeName } from './exchanges.js';
+import type { BookType, Exchange } from './exchange.js';
+import { EXCHANGES, type ExchangeName, onlyTypeOf, venueOf } from './exchanges.js';
 import { FeedBook } from './feed-book.js';
 import type { BookUpdate } from './messages.js';
 
@@ -18,21 +18,26 @@ export type CaptureImport = (request: TokenImport) => AsyncGenerator<object, voi
 /** The import of an exchange's captures. */
 export function captureOf(name: ExchangeName): CaptureImport {
   return name.startsWith('binance')
-    ? (request) => importBinance(binanceMessages, withSource(request, name))
+    ? (request) => importBinance((files) => binanceMessages(files, name), withSource(request, name))
     : (request) => new CaptureReader(name, request).rows();
 }
 
-/** Binance's feeds name their venue by shape, which the three sections have; binance.us looks like binance.com. */
+/** Binance's updates show which section they are of; those of binance.us look like those of binance.com. */
 function withSource(request: TokenImport, name: ExchangeName): TokenImport {
   if (name !== 'binance-us' || request.options.source !== undefined) return request;
   return { ...request, options: { ...request.options, source: name } };
 }
 
-/** The messages of a Binance capture. A REST reply that names no symbol has that of its URL. */
+/**
+ * The messages of a Binance capture. A REST reply that names no symbol has that of its URL.
+ * @throws InputError also if the updates are those of another section than `name`
+ */
 async function* binanceMessages(
   files: readonly string[],
+  name: ExchangeName,
 ): AsyncGenerator<BinanceMessage[], void, undefined> {
   const { rest } = EXCHANGES.binance;
+  const expected = name === 'binance-us' ? 'binance' : name;
   for await (const lines of readCaptures(files)) {
     const messages: BinanceMessage[] = [];
     for (const { where, text, url } of lines) {
@@ -41,6 +46,14 @@ async function* binanceMessages(
       const message = messageOf(new JsonFields(where, fields), fields);
       const symbol = url === null ? '' : (rest?.symbolOf(new URL(url)) ?? '');
       if (message.kind === 'snapshot' && symbol !== '') message.symbol ??= symbol.toUpperCase();
+      if (message.kind === 'update') {
+        const { source } = binanceMarket(message);
+        if (source !== expected) {
+          throw new InputError(
+            `${where}: the updates of ${message.symbol} are those of ${source}, not of ${name}: expected --exchange ${source}`,
+          );
+        }
+      }
       messages.push(message);
     }
     yield messages;
@@ -75,9 +88,7 @@ class CaptureReader {
     this.exchange = EXCHANGES[name];
     this.sampler = new BookSampler(request);
     this.choice = new SymbolChoice(request.options.symbol);
-    const type = request.options.type === 'cex_spot' ? 'cex_spot' : this.exchange.defaultType;
-    const rules = this.exchange.rulesOf({ symbol: request.options.symbol ?? '', type });
-    this.feed = new FeedBook(rules, this.sampler.book, (message, update) => {
+    this.feed = new FeedBook(this.exchange.rules, this.sampler.book, (message, update) => {
       message.where = this.where;
       this.sampler.apply(message, this.timeOf(update));
     });
@@ -157,11 +168,11 @@ class CaptureReader {
     update: BookUpdate,
     where: string,
   ): Generator<object, void, undefined> {
-    const { sampler, request, name, exchange, feed } = this;
+    const { sampler, request, name, feed } = this;
     request.report.messages++;
     if (!this.isNamed) {
-      const type = exchange.defaultType;
-      sampler.nameMarket({ source: name, pair: symbol, type }, where);
+      const type = this.typeOf(symbol);
+      sampler.nameMarket({ source: venueOf(name, type), pair: symbol, type }, where);
     }
     this.isNamed = true;
     const us = this.timeOf(update);
@@ -190,6 +201,14 @@ class CaptureReader {
   private *breakOff(reason: string, us: number | null): Generator<object, void, undefined> {
     if (this.feed.isWhole) this.feed.lose();
     if (this.sampler.isWhole) yield* this.sampler.breakOff(reason, us ?? this.sampler.timeUs);
+  }
+
+  /** The type of a symbol; where the exchange has both for it, the one that is given. */
+  private typeOf(symbol: string): BookType {
+    const { exchange, request } = this;
+    const given = request.options.type;
+    const chosen = given === 'cex_spot' || given === 'cex_perp' ? given : exchange.defaultType;
+    return onlyTypeOf(exchange, symbol) ?? chosen;
   }
 
   /** A message without a time has that of the one before it. */

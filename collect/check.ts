@@ -1,15 +1,17 @@
 /** Tries every source once: `fathom collect --check`. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { binSnapshotRows } from '../compute/ingest/snapshots.js';
 import { binsOfBand } from '../compute/ladder.js';
 import { messageOf } from '../storage/errors.js';
 import type { SortedBook } from '../storage/import/order-book.js';
-import { binAlone } from './bin-alone.js';
 import type { CollectConfig } from './config.js';
 import { isMissing, type Sample, type SourceContext } from './source.js';
 import { withTimeout } from './timeout.js';
 
 const LOOK_MS = 250;
 const NEAR = 0.02;
+/** Neither the figures of a market nor its bounds depend on the token and the time. */
+const ANY_MOMENT = { chain: 'mainchain', address: '1'.repeat(32), t: 1 };
 const UNPRICED = 'no USD price of its quote currency: expected quote_usd';
 
 export interface CheckedSource {
@@ -75,12 +77,19 @@ export async function checkSources(
   return followed.map(({ row }) => row);
 }
 
-function figuresOf(sample: Sample) {
-  const { price, book, ageMs } = sample;
-  if (book === undefined) return { price, spreadPct: null, depth2Pct: ladderDepth(sample), ageMs };
+/** @returns figures, and why the store would refuse the market, if it would */
+function figuresOf(sample: Sample): Partial<CheckedSource> {
+  const { price, book, ageMs, address } = sample;
+  const exchangeType = address === null ? 'CEX' : 'DEX';
+  const market = { source: 'market', exchange_type: exchangeType, address, pair: null };
+  const row = { ...ANY_MOMENT, price_usd: price, markets: [{ ...market, ...sample.body(1) }] };
+  const { faults, runs } = binSnapshotRows([row], { firstLine: 1, mode: 'replace' });
+  if (faults.length > 0)
+    return { price, ageMs, missing: `${faults[0].field}: ${faults[0].message}` };
+  if (book === undefined) return { price, ageMs, depth2Pct: ladderDepth(runs[0].run) };
   const { bids, asks } = book;
   const spreadPct = (100 * (asks[0][0] - bids[0][0])) / price;
-  return { price, spreadPct, depth2Pct: [near(bids, price), near(asks, price)] as const, ageMs };
+  return { price, spreadPct, depth2Pct: [near(bids, price), near(asks, price)], ageMs };
 }
 
 const near = (levels: SortedBook['bids'], price: number): number =>
@@ -88,12 +97,10 @@ const near = (levels: SortedBook['bids'], price: number): number =>
     .filter(([at]) => Math.abs(at / price - 1) <= NEAR)
     .reduce((sum, [at, size]) => sum + at * size, 0);
 
-/** What a pool's bins within 2% hold; null if it is more than a ladder can. */
-function ladderDepth(sample: Sample): readonly [bids: number, asks: number] | null {
-  const market = { source: 'pool', exchange_type: 'DEX', address: 'pool', ...sample.body(1) };
-  const { faults, runs } = binAlone(sample.price, market);
-  if (faults.length > 0) return null;
-  const { bin, supportCents, resistanceCents } = runs[0].run;
+type BinnedRun = ReturnType<typeof binSnapshotRows>['runs'][number]['run'];
+
+/** What the bins within 2% hold. */
+function ladderDepth({ bin, supportCents, resistanceCents }: BinnedRun): readonly [number, number] {
   const { first, last } = binsOfBand(-100 * NEAR, 100 * NEAR);
   const depth: [number, number] = [0, 0];
   bin.forEach((at, i) => {

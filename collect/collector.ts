@@ -1,5 +1,6 @@
 /** The loop of `fathom collect`: samples every source on time, and stores what they have, one snapshot a token. */
-import { marketKey } from '../compute/market.js';
+import { type Market, marketKey } from '../compute/market.js';
+import type { TokenName } from '../storage/contract.js';
 import { messageOf } from '../storage/errors.js';
 import type { CollectConfig, SourceConfig, TokenConfig } from './config.js';
 import { CommitQueue } from './commit-queue.js';
@@ -19,6 +20,8 @@ const STEP_MS = 2_000;
 /** Between two words on why a source is left out. */
 const TELL_EVERY_MS = 60_000;
 const NOT_YET = 'not sampled yet';
+/** How long a market is left out that the store refuses. */
+const REFUSED_MS = 600_000;
 
 /** Time as the loop sees it. */
 export interface CollectClock {
@@ -58,6 +61,11 @@ interface Followed {
   /** What was said last: null if it was whole, otherwise the reason without its figures; undefined: nothing. */
   told: string | null | undefined;
   toldMs: number;
+  /** Its token and market, as they were last given to the store. */
+  given: string;
+  /** Why the store refuses the market, and until when it is left out for that. */
+  refusal: string;
+  refusedUntilMs: number;
 }
 
 export class Collector {
@@ -86,11 +94,15 @@ export class Collector {
         status,
         told: undefined,
         toldMs: 0,
+        given: '',
+        refusal: '',
+        refusedUntilMs: -Infinity,
       });
     }
     this.queue = new CommitQueue({
       commit,
       log: (text) => context.log(text),
+      onRefused: (line, why) => this.leaveOut(line, why),
       sleep: (ms) => clock.sleep(ms, this.stopping.signal),
     });
   }
@@ -163,13 +175,16 @@ export class Collector {
     this.options.context.log(`${missed} missed: the collector was held up`);
   }
 
-  /** Waits until every source has a sample, at most `patienceMs`, and stores one snapshot of each token. */
+  /**
+   * Waits until every source has a sample, at most `patienceMs`, and stores one snapshot of each token, stamped with the
+   * second of the sample: it is what the markets have now.
+   */
   async once(patienceMs: number, stop: AbortSignal): Promise<void> {
-    const { clock, config } = this.options;
+    const { clock } = this.options;
     const untilMs = clock.steadyMs() + patienceMs;
     try {
       while (!stop.aborted) {
-        const t = Math.floor(clock.wallMs() / 1000 / config.everyS) * config.everyS;
+        const t = Math.floor(clock.wallMs() / 1000);
         const samples = await this.samplesAt(t, stop);
         if (samples.size === this.followed.size || clock.steadyMs() >= untilMs) {
           this.queueRows(t, samples);
@@ -184,8 +199,9 @@ export class Collector {
 
   /** Queues a snapshot of each token that has samples. */
   private queueRows(t: number, samples: ReadonlyMap<string, Sample>): void {
-    const { tokens } = this.options.config;
-    const rows = tokens.flatMap((token) => rowOf(token, t, samples, this.followed));
+    const { config, clock } = this.options;
+    const nowMs = clock.steadyMs();
+    const rows = config.tokens.flatMap((token) => rowOf(token, t, samples, this.followed, nowMs));
     this.tell();
     this.counts.sampled++;
     this.counts.snapshots += rows.length;
@@ -218,6 +234,18 @@ export class Collector {
     stop.removeEventListener('abort', end);
     over.abort();
     return samples;
+  }
+
+  /** A market that the store refuses would be refused again: its source is left out for a while. */
+  private leaveOut(line: string, why: string): void {
+    const row = JSON.parse(line) as GivenRow;
+    const given = row.markets.length === 1 ? givenKey(row, row.markets[0]) : '';
+    for (const followed of this.followed.values()) {
+      if (followed.given !== given) continue;
+      followed.refusal = `the store refuses it: ${why}`;
+      followed.status.missing = followed.refusal;
+      followed.refusedUntilMs = this.options.clock.steadyMs() + REFUSED_MS;
+    }
   }
 
   /** Says which sources have become whole or are left out, and at most once a minute that the reason is another. */
@@ -262,12 +290,23 @@ function quoteUsdOf(
   return other === undefined || unit === null ? null : other.price * unit;
 }
 
+type MarketName = Pick<Market, 'source' | 'address' | 'pair'>;
+
+/** A row that was given to the store, as far as it names its markets. */
+interface GivenRow extends TokenName {
+  markets: MarketName[];
+}
+
+const givenKey = ({ chain, address }: TokenName, market: MarketName): string =>
+  `${chain}:${address}\u0000${marketKey(market)}`;
+
 /** The snapshot of a token, or none if no source has a sample. */
 function rowOf(
   { token, price, sources }: TokenConfig,
   t: number,
   samples: ReadonlyMap<string, Sample>,
   followed: ReadonlyMap<string, Followed>,
+  nowMs: number,
 ): object[] {
   const markets: object[] = [];
   const keys = new Set<string>();
@@ -275,7 +314,12 @@ function rowOf(
   for (const { id } of sources) {
     const sample = samples.get(id);
     if (sample === undefined) continue;
-    const { source, status } = followed.get(id)!;
+    const own = followed.get(id)!;
+    const { source, status } = own;
+    if (nowMs < own.refusedUntilMs) {
+      status.missing = own.refusal;
+      continue;
+    }
     const quoteUsd = quoteUsdOf(id, samples, followed);
     if (quoteUsd === null) {
       status.missing = 'no USD price of its quote currency';
@@ -287,6 +331,7 @@ function rowOf(
       continue;
     }
     keys.add(marketKey(market));
+    own.given = givenKey(token, market);
     prices.set(id, sample.price * quoteUsd);
     markets.push({
       ...market,

@@ -17,6 +17,8 @@ interface CommitQueueOptions {
   /** Stores lines of the dataset `snapshots` in one transaction. */
   commit: (lines: readonly string[]) => Promise<void>;
   log: (text: string) => void;
+  /** Told of a market that the store refuses: the only one of the line. */
+  onRefused?: (line: string, why: string) => void;
   /** Waits; an abort ends it early. */
   sleep: (ms: number) => Promise<void>;
 }
@@ -85,7 +87,10 @@ export class CommitQueue {
     this.running = null;
   }
 
-  /** Stores lines together; those that are refused for themselves are left out. @returns how many were stored @throws what may pass */
+  /**
+   * Stores lines together; those, and then those markets, that are refused for themselves are left out.
+   * @returns how many lines were stored @throws what may pass
+   */
   private async store(lines: readonly string[]): Promise<number> {
     try {
       await this.options.commit(lines);
@@ -97,7 +102,19 @@ export class CommitQueue {
         for (const line of lines) stored += await this.store([line]);
         return stored;
       }
+      const [line] = lines;
+      const row = JSON.parse(line) as { markets?: object[] };
+      const { markets = [] } = row;
+      if (markets.length > 1) {
+        let stored = 0;
+        for (const market of markets) {
+          const alone = JSON.stringify({ ...row, markets: [market] });
+          stored = Math.max(stored, await this.store([alone]));
+        }
+        return stored;
+      }
       this.options.log(`a snapshot was refused: ${messageOf(error)}`);
+      this.options.onRefused?.(line, messageOf(error));
       return 0;
     }
   }

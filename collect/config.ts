@@ -48,11 +48,17 @@ export async function readConfig(path: string): Promise<CollectConfig> {
   return parseConfig(text, path);
 }
 
+/** Lines that begin with `//`. Spaces and tabs alone: `\s` would match line ends, too, from each line anew. */
+const COMMENTS = /^[ \t]*\/\/.*$/gm;
+/** What a terminal obeys instead of showing it, and ends of lines. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+
 /** @param where names the text in errors. Lines that begin with `//` are comments. @throws InputError */
 export function parseConfig(text: string, where: string): CollectConfig {
   let document: unknown;
   try {
-    document = JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''));
+    // Windows' editors put a byte order mark first.
+    document = JSON.parse(text.replace(/^\uFEFF/, '').replaceAll(COMMENTS, ''));
   } catch (error) {
     throw new InputError(`${where}: expected JSON: ${(error as Error).message}`);
   }
@@ -131,8 +137,9 @@ function readSource(fields: JsonFields, token: TokenName): SourceConfig {
   if (kind === undefined) throw fields.fault('kind', `expected ${kinds.join(' or ')}`);
   refuseUnknown(fields, ['id', 'kind', 'quote_usd', ...kind.fields]);
   const id = fields.text('id');
-  if (id.length > MAX_ID_CHARS)
-    throw fields.fault('id', `expected at most ${MAX_ID_CHARS} characters`);
+  if (id.length > MAX_ID_CHARS || UNPRINTABLE.test(id)) {
+    throw fields.fault('id', `expected at most ${MAX_ID_CHARS} printable characters`);
+  }
   return { id, quoteUsd: quoteOf(fields), open: kind.read(fields, id, token) };
 }
 

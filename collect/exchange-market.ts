@@ -5,14 +5,14 @@ import type { JsonFields } from '../storage/import/fields.js';
 import { closeMatch } from '../compute/nearest.js';
 import type { SizeOptions } from './book-sample.js';
 import type { BookType, Exchange, Symbol } from './exchange.js';
-import { EXCHANGE_NAMES, EXCHANGES, type ExchangeName } from './exchanges.js';
-import type { BookRules } from './feed-book.js';
+import { EXCHANGE_NAMES, EXCHANGES, type ExchangeName, onlyTypeOf, venueOf } from './exchanges.js';
 
 /** A market as configured. */
 export interface ExchangeMarket extends Symbol, SizeOptions {
   id: string;
-  exchangeName: ExchangeName;
   exchange: Exchange;
+  /** Under which it is stored. */
+  venue: string;
   /** Replace the exchange's own addresses. */
   url?: string;
   restUrl?: string;
@@ -36,6 +36,9 @@ const TYPES: readonly BookType[] = ['cex_spot', 'cex_perp'];
 const IN_DOLLARS =
   /USD[TC]?([-_]?(SWAP|PERP|PERPETUAL|[0-9]{6}|[0-9]{1,2}[A-Z]{3}[0-9]{2}|[FGHJKMNQUVXZ][0-9]{2}))?$/i;
 const MODES = ['stream', 'poll'] as const;
+const MAX_SYMBOL_CHARS = 100;
+/** What no exchange's symbols have; it would change the addresses that they become part of. */
+const NOT_OF_SYMBOLS = /[\s\p{C}?&#%\\"]/u;
 
 /** @throws InputError that names the field and what was expected */
 export function readExchangeMarket(fields: JsonFields, id: string): ExchangeMarket {
@@ -56,13 +59,14 @@ export function readExchangeMarket(fields: JsonFields, id: string): ExchangeMark
     throw fields.fault('exchange', `${exchangeName} is known only in captures`);
   }
   const symbol = symbolOf(fields, exchange);
+  const type = typeOf(fields, symbol, exchangeName);
   const market: ExchangeMarket = {
     id,
-    exchangeName,
     exchange,
+    venue: venueOf(exchangeName, type),
     mode,
     symbol,
-    type: typeOf(fields, symbol, exchangeName),
+    type,
     ...optional('url', addressOf(fields, 'url', ['ws:', 'wss:'])),
     ...optional('restUrl', addressOf(fields, 'rest_url', ['http:', 'https:'])),
     ...optional('contractSize', positive(fields, 'contract_size')),
@@ -82,13 +86,19 @@ export function readExchangeMarket(fields: JsonFields, id: string): ExchangeMark
 /** In the exchange's spelling, in which everything else uses it. */
 function symbolOf(fields: JsonFields, { spelling }: Exchange): string {
   const given = fields.text('symbol');
+  if (given.length > MAX_SYMBOL_CHARS || NOT_OF_SYMBOLS.test(given)) {
+    throw fields.fault(
+      'symbol',
+      `expected at most ${MAX_SYMBOL_CHARS} characters without spaces and ? & # % \\ "`,
+    );
+  }
   if (spelling === 'mixed') return given;
   return spelling === 'lower' ? given.toLowerCase() : given.toUpperCase();
 }
 
 function typeOf(fields: JsonFields, symbol: string, name: ExchangeName): BookType {
   const exchange: Exchange = EXCHANGES[name];
-  const only = exchange.typeOf === undefined ? exchange.defaultType : exchange.typeOf(symbol);
+  const only = onlyTypeOf(exchange, symbol);
   const given = oneOf(fields, 'type', TYPES);
   if (only !== null && given !== undefined && given !== only) {
     throw fields.fault('type', `${name} ${symbol} can only be ${only}`);
@@ -98,7 +108,7 @@ function typeOf(fields: JsonFields, symbol: string, name: ExchangeName): BookTyp
 
 function checkSizes(fields: JsonFields, market: ExchangeMarket): void {
   try {
-    checkContracts('', { source: market.exchangeName, pair: market.symbol }, market);
+    checkContracts('', { source: market.venue, pair: market.symbol }, market);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     // It names flags of the command line.
@@ -157,7 +167,9 @@ export function urlAt(base: string | undefined, own: string): string {
 }
 
 /** What shows that a message is lost, for people. */
-export function lossesOf(exchange: Exchange, { sequence, checksum }: BookRules): string {
+export function lossesOf(exchange: Exchange): string {
+  const { sequence, checksum } = exchange.rules;
+  if (sequence === 'whole') return 'not needed: each message is the whole book';
   const shown = [
     ...(sequence === 'numbered' ? ['numbers'] : []),
     ...(exchange.connectionNumber === undefined ? [] : ['numbers of the connection']),

@@ -2,6 +2,7 @@
 import { isFields } from '../compute/ingest/fields.js';
 import type { MarketType } from '../compute/market.js';
 import type { JsonFields } from '../storage/import/fields.js';
+import { excerpt } from '../storage/import/refusals.js';
 import type { BookRules } from './feed-book.js';
 import type { BookUpdate } from './messages.js';
 
@@ -20,9 +21,18 @@ export type Emit = (symbol: string, read: () => BookUpdate) => void;
 /** What a reader keeps of a connection: values by level, such as BitMEX's prices. */
 export type ReaderState = Map<string, number>;
 
+/**
+ * Bytes of a message, which takes ten times as many once it is parsed: the whole book of an exchange that gives at most
+ * 5,000 levels a side, and of one that gives all.
+ */
+export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
+export const MAX_FULL_BOOK_BYTES = 16 * 1024 * 1024;
+
 /** How a book is followed live. */
 export interface Stream {
   url(market: Symbol): string;
+  /** A longer message ends the connection; MAX_MESSAGE_BYTES without it. */
+  maxMessageBytes?: number;
   /** Asks a REST address for the URL instead. */
   address?: { url: string; read(reply: JsonFields): string };
   /** Messages to send once the connection is open. */
@@ -38,6 +48,8 @@ export interface Stream {
 /** How a book is asked for by REST. */
 export interface Rest {
   url(market: Symbol): string;
+  /** Between two requests, where the exchange allows fewer than RestClient makes. */
+  gapMs?: number;
   read(reply: JsonFields): BookUpdate;
   /** The symbol that a URL asks for; '' if it is not one of these. */
   symbolOf(url: URL): string;
@@ -53,7 +65,7 @@ export interface Exchange {
   readonly isTimed: boolean;
   /** The real messages that the reader was compared with; null: only documents. */
   readonly seen: string | null;
-  rulesOf(market: Symbol): BookRules;
+  readonly rules: BookRules;
   /** Changes the text of a message before it is parsed. */
   prepare?(text: string): string;
   /** Emits what a message says about books; other messages give nothing. */
@@ -64,6 +76,8 @@ export interface Exchange {
   readonly stream: Stream | null;
   readonly rest?: Rest;
 }
+
+const MAX_REASON_CHARS = 200;
 
 /** What a refusal of a subscription says; null for any other message. */
 export function refusalOf({ object }: JsonFields): string | null {
@@ -83,5 +97,5 @@ export function refusalOf({ object }: JsonFields): string | null {
       : [part],
   );
   const text = parts.find((part) => typeof part === 'string' && part !== '');
-  return typeof text === 'string' ? text : 'no reason given';
+  return typeof text === 'string' ? excerpt(text, MAX_REASON_CHARS) : 'no reason given';
 }

@@ -1,5 +1,5 @@
 /** The exchanges by name. */
-import type { Exchange } from './exchange.js';
+import type { BookType, Exchange } from './exchange.js';
 import { BINANCE, BINANCE_DELIVERY, BINANCE_FUTURES, BINANCE_US } from './exchanges/binance.js';
 import { BYBIT } from './exchanges/bybit.js';
 import { COINBASE, COINBASE_ADVANCED } from './exchanges/coinbase.js';
@@ -34,3 +34,17 @@ export const EXCHANGES = {
 
 export type ExchangeName = keyof typeof EXCHANGES;
 export const EXCHANGE_NAMES = Object.keys(EXCHANGES) as ExchangeName[];
+
+/**
+ * The name under which an exchange's markets of a type are stored: a venue has one type. Those of its default type have
+ * the exchange's own, the others end in their type: `bybit` and `bybit-spot`, `okx` and `okx-perp`.
+ */
+export function venueOf(name: ExchangeName, type: BookType): string {
+  if (type === EXCHANGES[name].defaultType) return name;
+  return `${name}-${type === 'cex_spot' ? 'spot' : 'perp'}`;
+}
+
+/** The type that a symbol can only have; null: either. */
+export function onlyTypeOf(exchange: Exchange, symbol: string): BookType | null {
+  return exchange.typeOf === undefined ? exchange.defaultType : exchange.typeOf(symbol);
+}

@@ -1,5 +1,5 @@
 /** One order book, kept whole by its exchange's rules of sequence and checksum. */
-import { BookMessage, type OrderBook } from '../storage/import/order-book.js';
+import { BookMessage, type OrderBook, type SortedBook } from '../storage/import/order-book.js';
 import { following } from '../storage/import/sequence.js';
 import type { BookTexts, Checksum } from './checksums.js';
 import type { BookUpdate, Side } from './messages.js';
@@ -11,9 +11,9 @@ const MAX_WAITING_LEVELS = 200_000;
 export interface BookRules {
   /**
    * numbered: updates follow each other by number. later: those up to the snapshot's number are old, and nothing shows a
-   * missing one. none: nothing shows it.
+   * missing one. whole: each message is the whole book. none: nothing shows a missing one.
    */
-  readonly sequence: 'numbered' | 'later' | 'none';
+  readonly sequence: 'numbered' | 'later' | 'whole' | 'none';
   readonly checksum?: Checksum;
   /** The exchange does not say when a level leaves the best ones of this number. */
   readonly depth?: number;
@@ -25,7 +25,7 @@ export interface BookRules {
 
 /** Whether anything shows that an update is missing. */
 export const isVerifiable = ({ sequence, checksum }: BookRules): boolean =>
-  sequence === 'numbered' || checksum !== undefined;
+  sequence === 'numbered' || sequence === 'whole' || checksum !== undefined;
 
 /** Takes a book's messages in order. The book itself is changed through `change`, and not while it is not whole. */
 export class FeedBook {
@@ -87,13 +87,20 @@ export class FeedBook {
     }
   }
 
-  /** Compares the book with the exchange's checksum. @returns null, or why the book is lost */
-  verify(): string | null {
-    const { checksum } = this;
+  /**
+   * Compares the book with the exchange's checksum.
+   * @param sorted the book, where it is at hand
+   * @returns null, or why the book is lost
+   */
+  verify(sorted?: SortedBook): string | null {
     if (!this.isWhole || this.rules.checksum === undefined) return null;
-    const sorted = this.book.sorted();
+    return this.compare(sorted ?? this.book.sorted(), this.rules.checksum);
+  }
+
+  private compare(sorted: SortedBook, sumOf: Checksum): string | null {
+    const { checksum } = this;
     for (const side of ['bids', 'asks'] as const) forgetTexts(this.texts[side], sorted[side]);
-    if (checksum === null || this.rules.checksum(sorted, this.texts) === checksum) return null;
+    if (checksum === null || sumOf(sorted, this.texts) === checksum) return null;
     this.lose();
     return 'the checksum does not match';
   }
@@ -108,8 +115,9 @@ export class FeedBook {
   }
 
   private follows({ number }: BookUpdate): 'next' | 'old' | 'gap' {
-    if (number === null || this.rules.sequence === 'none') return 'next';
-    if (this.rules.sequence === 'numbered') return following(number, this.lastId, this.isFresh);
+    const { sequence } = this.rules;
+    if (number === null || sequence === 'none' || sequence === 'whole') return 'next';
+    if (sequence === 'numbered') return following(number, this.lastId, this.isFresh);
     return this.isFresh && number.lastId <= this.lastId ? 'old' : 'next';
   }
 

@@ -28,7 +28,7 @@ export class PollSource implements Source {
     private readonly market: ExchangeMarket,
     private readonly context: SourceContext,
   ) {
-    [this.name, this.venue, this.type] = [market.id, market.exchangeName, market.type];
+    [this.name, this.venue, this.type] = [market.id, market.venue, market.type];
     const { seen } = market.exchange;
     this.compared = seen === null ? null : `messages of ${seen}`;
   }
@@ -52,7 +52,7 @@ export class PollSource implements Source {
         sampleTimeoutMs(context.everyS),
         (signal) => {
           this.isAsking = true;
-          return context.rest.fetch(url, signal).finally(() => (this.isAsking = false));
+          return context.rest.fetch(url, signal, rest).finally(() => (this.isAsking = false));
         },
       );
       const update = rest.read(reply);
@@ -63,7 +63,7 @@ export class PollSource implements Source {
       }
       const book = new OrderBook();
       book.apply(message);
-      return sampleOfBook(book, market.symbol, market, 0);
+      return sampleOfBook(book.sorted(), market.symbol, market, 0);
     } catch (error) {
       return { missing: messageOf(error) };
     }

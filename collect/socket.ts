@@ -2,16 +2,16 @@
 import { WebSocket } from 'ws';
 
 const HANDSHAKE_MS = 10_000;
-/** A longer message ends the connection: the whole book of an exchange has some MB. */
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 interface SocketListener {
   onOpen(): void;
   onMessage(text: string): void;
   /** Anything else came: a ping, or the answer to one. */
   onHeard(): void;
-  /** Called once; nothing follows. */
-  onEnd(why: string): void;
+  /** The exchange refused the connection; `onEnd` follows. */
+  onRefused(status: number, headers: Headers): void;
+  /** Called once; nothing follows. @param isTooLong whether a message was */
+  onEnd(why: string, isTooLong: boolean): void;
 }
 
 export interface Socket {
@@ -21,19 +21,19 @@ export interface Socket {
   cut(): void;
 }
 
-/** Connects; a failure is an end. */
-export function connect(url: string, listener: SocketListener): Socket {
+/** Connects; a failure is an end, and so is a message of more than `maxMessageBytes`, of which no more is read. */
+export function connect(url: string, maxMessageBytes: number, listener: SocketListener): Socket {
   const ws = new WebSocket(url, {
     handshakeTimeout: HANDSHAKE_MS,
-    maxPayload: MAX_MESSAGE_BYTES,
+    maxPayload: maxMessageBytes,
     followRedirects: false,
   });
   let isOver = false;
-  const end = (why: string): void => {
+  const end = (why: string, isTooLong = false): void => {
     if (isOver) return;
     isOver = true;
     ws.terminate();
-    listener.onEnd(why);
+    listener.onEnd(why, isTooLong);
   };
   ws.on('open', () => listener.onOpen());
   ws.on('message', (data: Buffer) => {
@@ -41,8 +41,22 @@ export function connect(url: string, listener: SocketListener): Socket {
   });
   ws.on('ping', () => listener.onHeard());
   ws.on('pong', () => listener.onHeard());
+  ws.on('unexpected-response', (request, { statusCode = 0, headers }) => {
+    request.destroy();
+    if (isOver) return;
+    const asked = headers['retry-after'];
+    listener.onRefused(
+      statusCode,
+      new Headers(asked === undefined ? {} : { 'retry-after': asked }),
+    );
+    end(`the exchange replies ${statusCode}`);
+  });
   // An error is followed by 'close'.
-  ws.on('error', ({ message }) => end(message));
+  ws.on('error', ({ message, code }: NodeJS.ErrnoException) => {
+    const isTooLong = code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+    const most = maxMessageBytes / 1024 / 1024;
+    end(isTooLong ? `a message has more than ${most} MiB` : message, isTooLong);
+  });
   ws.on('close', (code) => end(`closed by the exchange (${code})`));
   return {
     send: (text) => {

@@ -5,9 +5,10 @@ import { JsonFields } from '../storage/import/fields.js';
 import { OrderBook } from '../storage/import/order-book.js';
 import { CROSSED, sampleOfBook } from './book-sample.js';
 import { parseMessage } from './capture-lines.js';
-import { type BookType, refusalOf, type Rest, type Stream } from './exchange.js';
+import { type BookType, MAX_MESSAGE_BYTES, refusalOf, type Rest, type Stream } from './exchange.js';
 import { type ExchangeMarket, lossesOf, urlAt } from './exchange-market.js';
 import { FeedBook, isVerifiable } from './feed-book.js';
+import type { BookUpdate } from './messages.js';
 import {
   isMissing,
   type Missing,
@@ -31,7 +32,12 @@ export const STREAM_TIMES = {
   lastRestMs: 30_000,
   /** How long a subscription without a book is kept. */
   bookMs: 60_000,
-  /** How long a subscription is kept in which nothing shows a loss, or that says nothing; up to half more by chance. */
+  /**
+   * How long a subscription is kept that says nothing: it may have ended while its connection answers pings. Twice as
+   * long each time that the new book is the old one, up to renewMs.
+   */
+  quietMs: 120_000,
+  /** How long a subscription is kept in which nothing shows a loss; up to half more by chance. */
   renewMs: 1_800_000,
 };
 export type StreamTimes = typeof STREAM_TIMES;
@@ -44,6 +50,8 @@ interface End {
 
 /** A stale book has had no message for this many intervals. */
 const STALE_INTERVALS = 3;
+/** Levels of a side by which the books of two subscriptions are compared. */
+const COMPARED_LEVELS = 20;
 
 export class StreamSource implements Source {
   readonly name: string;
@@ -68,6 +76,10 @@ export class StreamSource implements Source {
   private changedMs = 0;
   private subscribedMs = 0;
   private renewAfterMs = 0;
+  private sampledMs = 0;
+  /** The best levels of the book that said nothing, until the new one comes. */
+  private quiet: string | null = null;
+  private quietTimes = 0;
   /** Whether the book is being asked for by REST. */
   private isFetching = false;
   private endSession: (end: End) => void = () => undefined;
@@ -77,12 +89,11 @@ export class StreamSource implements Source {
     private readonly context: SourceContext,
     private readonly times: StreamTimes = STREAM_TIMES,
   ) {
-    const { id, exchangeName, exchange } = market;
-    [this.name, this.venue, this.type] = [id, exchangeName, market.type];
-    const rules = exchange.rulesOf(market);
-    this.losses = lossesOf(exchange, rules);
+    const { id, venue, exchange } = market;
+    [this.name, this.venue, this.type] = [id, venue, market.type];
+    this.losses = lossesOf(exchange);
     this.compared = exchange.seen === null ? null : `messages of ${exchange.seen}`;
-    this.feed = new FeedBook(rules, this.orders, (message) => this.orders.apply(message));
+    this.feed = new FeedBook(exchange.rules, this.orders, (message) => this.orders.apply(message));
   }
 
   start(): void {
@@ -98,30 +109,48 @@ export class StreamSource implements Source {
   sample(): Sample | Missing {
     const now = performance.now();
     if (!this.feed.isWhole) return { missing: this.trouble };
-    const reason = this.feed.verify();
+    const sorted = this.orders.sorted();
+    const reason = this.feed.verify(sorted);
     if (reason !== null) return this.lost({ cause: 'checksum', why: reason });
     const silentMs = now - this.heardMs;
     if (silentMs > STALE_INTERVALS * this.context.everyS * 1000) {
       return { missing: `no message for ${Math.round(silentMs / 1000)} s` };
     }
     const { symbol } = this.market;
-    const sample = sampleOfBook(this.orders, symbol, this.market, now - this.changedMs);
+    const sample = sampleOfBook(sorted, symbol, this.market, now - this.changedMs);
     if (isMissing(sample) && sample.missing === CROSSED) {
       return this.lost({ cause: 'crossed', why: CROSSED });
     }
-    // Right after a sample there is time for a new one before the next.
     this.tries = 0;
-    if (this.isDueForRenewal(now)) this.end({ cause: 'renewed', why: 'subscribes anew' });
+    this.sampledMs = now;
+    // Right after a sample there is time for a new book before the next.
+    if (!this.renewIfQuiet(now) && this.isDueForRenewal(now)) this.renew();
     return sample;
   }
 
   private isDueForRenewal(now: number): boolean {
-    const { market } = this;
-    const { exchange } = market;
-    const showsLosses =
-      isVerifiable(exchange.rulesOf(market)) || exchange.connectionNumber !== undefined;
-    const since = showsLosses ? Math.max(this.changedMs, this.subscribedMs) : this.subscribedMs;
-    return now - since > this.renewAfterMs;
+    const { exchange } = this.market;
+    const showsLosses = isVerifiable(exchange.rules) || exchange.connectionNumber !== undefined;
+    return !showsLosses && now - this.subscribedMs > this.renewAfterMs;
+  }
+
+  /** Subscribes anew if nothing has been said of the book for long. @returns whether it does */
+  private renewIfQuiet(now: number): boolean {
+    const { quietMs, renewMs } = this.times;
+    const mostMs = Math.min(renewMs, quietMs * 2 ** Math.min(this.quietTimes, 16));
+    if (!this.feed.isWhole || now - this.changedMs <= mostMs) return false;
+    this.quiet = this.best();
+    this.renew();
+    return true;
+  }
+
+  private renew(): void {
+    this.end({ cause: 'renewed', why: 'subscribes anew' });
+  }
+
+  private best(): string {
+    const { bids, asks } = this.orders.sorted();
+    return JSON.stringify([bids, asks].map((side) => side.slice(0, COMPARED_LEVELS)));
   }
 
   private async run(): Promise<void> {
@@ -160,7 +189,8 @@ export class StreamSource implements Source {
     const { stream, rest } = market.exchange;
     if (stream === null) throw new Error('captures only');
     const url = await this.address(stream);
-    signal.throwIfAborted();
+    const { host } = new URL(url);
+    await this.context.rest.turn(host, signal);
     return new Promise((resolve) => {
       let isOver = false;
       let pingedMs = performance.now();
@@ -173,14 +203,19 @@ export class StreamSource implements Source {
         resolve(reason);
       };
       // A book is stale after 3 intervals without a message: an answer to a ping must come in between.
-      const pingEveryMs = Math.min(times.pingEveryMs, this.context.everyS * 1000);
+      const everyMs = this.context.everyS * 1000;
+      const pingEveryMs = Math.min(times.pingEveryMs, everyMs);
       const look = (): void => {
         const now = performance.now();
         if (now - this.heardMs > times.silenceMs) {
           end({ cause: 'silent', why: `nothing came for ${seconds(times.silenceMs)}` });
         } else if (this.isOpen && !this.feed.isWhole && now - this.subscribedMs > times.bookMs) {
           end({ cause: 'silent', why: `no book within ${seconds(times.bookMs)}: ${this.trouble}` });
-        } else if (now - pingedMs > pingEveryMs) {
+        } else if (now - Math.max(this.sampledMs, this.subscribedMs) < everyMs / 2) {
+          // Long before the next sample.
+          this.renewIfQuiet(now);
+        }
+        if (!isOver && now - pingedMs > pingEveryMs) {
           pingedMs = now;
           if (stream.ping === undefined) socket.ping();
           else socket.send(textOf(stream.ping));
@@ -188,7 +223,8 @@ export class StreamSource implements Source {
       };
       this.heardMs = performance.now();
       this.isOpen = false;
-      const socket = connect(url, {
+      let refused: ResyncCause | null = null;
+      const socket = connect(url, stream.maxMessageBytes ?? MAX_MESSAGE_BYTES, {
         onOpen: () => {
           this.isOpen = true;
           this.heardMs = this.subscribedMs = performance.now();
@@ -206,7 +242,12 @@ export class StreamSource implements Source {
           }
         },
         onHeard: () => (this.heardMs = performance.now()),
-        onEnd: (why) => end({ cause: 'closed', why }),
+        onRefused: (status, headers) => {
+          refused = 'refused';
+          this.context.rest.refused(host, status, headers);
+        },
+        onEnd: (why, isTooLong) =>
+          end({ cause: isTooLong ? 'malformed' : (refused ?? 'closed'), why }),
       });
       const timer = setInterval(look, Math.min(1_000, pingEveryMs / 2));
       this.socket = socket;
@@ -221,7 +262,7 @@ export class StreamSource implements Source {
       return urlAt(market.url, stream.url(market));
     }
     const at = urlAt(market.restUrl, address.url);
-    return address.read(await context.rest.fetch(at, this.stopping.signal, 'POST'));
+    return address.read(await context.rest.fetch(at, this.stopping.signal, { method: 'POST' }));
   }
 
   private end(end: End): void {
@@ -264,10 +305,25 @@ export class StreamSource implements Source {
     );
   }
 
-  private take(update: Parameters<FeedBook['take']>[0]): void {
+  private take(update: BookUpdate): void {
+    const reason = this.change(update);
+    if (reason !== null) this.lost({ cause: 'sequence', why: reason });
+  }
+
+  private change(update: BookUpdate): string | null {
     const reason = this.feed.take(update);
     this.changedMs = performance.now();
-    if (reason !== null) this.lost({ cause: 'sequence', why: reason });
+    if (this.feed.isWhole && this.quiet !== null) {
+      const isSame = this.best() === this.quiet;
+      this.quietTimes = isSame ? this.quietTimes + 1 : 0;
+      this.quiet = null;
+      if (!isSame) {
+        this.context.log(
+          `${this.name}: the book of its new subscription differs: the old one had ended`,
+        );
+      }
+    }
+    return reason;
   }
 
   /** The book is lost: it comes again by REST, or with a new subscription. */
@@ -300,10 +356,9 @@ export class StreamSource implements Source {
         // By chance: connections that were cut together do not ask together.
         await pause(waitMs * (0.5 + Math.random()), signal);
         try {
-          const update = rest.read(await this.context.rest.fetch(url, signal));
+          const update = rest.read(await this.context.rest.fetch(url, signal, rest));
           if (this.socket !== socket || this.feed.isWhole) return;
-          const reason = this.feed.take(update);
-          this.changedMs = performance.now();
+          const reason = this.change(update);
           if (reason === null) continue;
           this.orders.clear();
           this.trouble = reason;

@@ -7,7 +7,6 @@ import { messageOf } from '../../storage/errors.js';
 import type { JsonFields } from '../../storage/import/fields.js';
 import { quoteUsdOf } from '../../storage/import/quote-prices.js';
 import { wallS } from '../../storage/wall-clock.js';
-import { faultAlone } from '../bin-alone.js';
 import { addressOf } from '../exchange-market.js';
 import type { Missing, Sample, Source, SourceContext } from '../source.js';
 import {
@@ -186,8 +185,6 @@ class PoolSource implements Source {
       await setImmediate();
       const view = viewOf(state, address, token.address);
       if (typeof view === 'string') return { missing: view };
-      const fault = faultAlone(view.price, view.body(1));
-      if (fault !== null) return { missing: `${address}: ${fault}` };
       const quoteUsd = quoteUsdOf(NO_PRICES, canonicalAddress(view.quote.address));
       return {
         price: view.price,

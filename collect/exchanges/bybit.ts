@@ -53,7 +53,7 @@ export const BYBIT: Exchange = {
   typeOf: () => null,
   isTimed: true,
   seen: '2021 and 2024 (500 levels)',
-  rulesOf: () => ({ sequence: 'numbered' }),
+  rules: { sequence: 'numbered' },
   read: (message, emit) => {
     const topic = nameOf(message, 'topic');
     if (topic.startsWith(OLD_TOPIC)) emit(topic.slice(OLD_TOPIC.length), () => readOld(message));

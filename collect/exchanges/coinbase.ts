@@ -4,7 +4,7 @@
  */
 import { isFields } from '../../compute/ingest/fields.js';
 import { JsonFields } from '../../storage/import/fields.js';
-import type { Emit, Exchange } from '../exchange.js';
+import { type Emit, type Exchange, MAX_FULL_BOOK_BYTES } from '../exchange.js';
 import {
   bookUpdate,
   idOrNull,
@@ -43,7 +43,7 @@ export const COINBASE: Exchange = {
   defaultType: 'cex_spot',
   isTimed: true,
   seen: '2021 (Exchange)',
-  rulesOf: () => ({ sequence: 'none' }),
+  rules: { sequence: 'none' },
   read: (message, emit) => {
     if (nameOf(message, 'channel') === 'l2_data') {
       readAdvanced(message, emit);
@@ -62,6 +62,7 @@ export const COINBASE: Exchange = {
   },
   stream: {
     url: () => 'wss://ws-feed.exchange.coinbase.com',
+    maxMessageBytes: MAX_FULL_BOOK_BYTES,
     subscribe: ({ symbol }) => [
       {
         type: 'subscribe',
@@ -78,6 +79,7 @@ export const COINBASE_ADVANCED: Exchange = {
   connectionNumber: numberOf,
   stream: {
     url: () => 'wss://advanced-trade-ws.coinbase.com',
+    maxMessageBytes: MAX_FULL_BOOK_BYTES,
     subscribe: ({ symbol }) => [
       { type: 'subscribe', product_ids: [symbol], channel: 'level2' },
       { type: 'subscribe', channel: 'heartbeats' },

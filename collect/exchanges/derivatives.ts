@@ -1,7 +1,7 @@
 /** Deribit, BitMEX, Hyperliquid and dYdX. */
 import { isFields } from '../../compute/ingest/fields.js';
 import { JsonFields } from '../../storage/import/fields.js';
-import type { Exchange } from '../exchange.js';
+import { type Exchange, MAX_FULL_BOOK_BYTES } from '../exchange.js';
 import {
   bookUpdate,
   idOf,
@@ -18,7 +18,7 @@ export const DERIBIT: Exchange = {
   typeOf: (symbol) => (symbol.includes('-') ? 'cex_perp' : 'cex_spot'),
   isTimed: true,
   seen: null,
-  rulesOf: () => ({ sequence: 'numbered' }),
+  rules: { sequence: 'numbered' },
   read: (message, emit) => {
     if (!isFields(message.object.params)) return;
     const params = message.child('params');
@@ -45,6 +45,7 @@ export const DERIBIT: Exchange = {
   },
   stream: {
     url: () => 'wss://streams.deribit.com/ws/api/v2',
+    maxMessageBytes: MAX_FULL_BOOK_BYTES,
     subscribe: ({ symbol }) => [
       {
         jsonrpc: '2.0',
@@ -67,7 +68,7 @@ export const BITMEX: Exchange = {
   typeOf: (symbol) => (symbol.includes('_') ? 'cex_spot' : 'cex_perp'),
   isTimed: false,
   seen: '2021',
-  rulesOf: () => ({ sequence: 'none' }),
+  rules: { sequence: 'none' },
   read: (message, emit, prices) => {
     if (nameOf(message, 'table') !== 'orderBookL2' || !Array.isArray(message.object.data)) return;
     const action = nameOf(message, 'action');
@@ -91,6 +92,7 @@ export const BITMEX: Exchange = {
   },
   stream: {
     url: () => 'wss://ws.bitmex.com/realtime',
+    maxMessageBytes: MAX_FULL_BOOK_BYTES,
     subscribe: ({ symbol }) => [{ op: 'subscribe', args: [`orderBookL2:${symbol}`] }],
     ping: 'ping',
   },
@@ -105,7 +107,7 @@ export const HYPERLIQUID: Exchange = {
   seen: '2025',
   // Such as `kPEPE`.
   spelling: 'mixed',
-  rulesOf: () => ({ sequence: 'none' }),
+  rules: { sequence: 'whole' },
   read: (message, emit) => {
     if (nameOf(message, 'channel') !== 'l2Book') return;
     const data = message.child('data');
@@ -133,7 +135,7 @@ export const DYDX_V4: Exchange = {
   defaultType: 'cex_perp',
   isTimed: false,
   seen: null,
-  rulesOf: () => ({ sequence: 'none', uncrosses: true }),
+  rules: { sequence: 'none', uncrosses: true },
   connectionNumber: (message) => idOrNull(message, 'message_id'),
   read: (message, emit) => {
     if (nameOf(message, 'channel') !== 'v4_orderbook') return;
@@ -152,6 +154,7 @@ export const DYDX_V4: Exchange = {
   },
   stream: {
     url: () => 'wss://indexer.dydx.trade/v4/ws',
+    maxMessageBytes: MAX_FULL_BOOK_BYTES,
     subscribe: ({ symbol }) => [
       { type: 'subscribe', channel: 'v4_orderbook', id: symbol, batched: true },
     ],
@@ -163,7 +166,7 @@ export const DYDX_V3: Exchange = {
   defaultType: 'cex_perp',
   isTimed: false,
   seen: '2021',
-  rulesOf: () => ({ sequence: 'none' }),
+  rules: { sequence: 'none' },
   read: (message, emit, offsets) => {
     if (nameOf(message, 'channel') !== 'v3_orderbook' || !message.has('contents')) return;
     const contents = message.child('contents');

@@ -5,7 +5,7 @@
 import { isFields } from '../../compute/ingest/fields.js';
 import { JsonFields } from '../../storage/import/fields.js';
 import { digits } from '../checksums.js';
-import type { Emit, Exchange } from '../exchange.js';
+import { type Emit, type Exchange, MAX_FULL_BOOK_BYTES } from '../exchange.js';
 import {
   type BookUpdate,
   bookUpdate,
@@ -73,7 +73,7 @@ export const KRAKEN: Exchange = {
   defaultType: 'cex_spot',
   isTimed: true,
   seen: '2021 (v1; v2 only from documents)',
-  rulesOf: () => ({ sequence: 'none', checksum: digits, depth: LEVELS }),
+  rules: { sequence: 'none', checksum: digits, depth: LEVELS },
   prepare: (text) => (text.includes('"book"') ? text.replace(LEVEL_NUMBER, '"$1":"$2"') : text),
   read: (message, emit) => {
     const { list } = message.object;
@@ -101,7 +101,7 @@ export const KRAKEN_FUTURES: Exchange = {
   defaultType: 'cex_perp',
   isTimed: true,
   seen: '2021',
-  rulesOf: () => ({ sequence: 'numbered' }),
+  rules: { sequence: 'numbered' },
   read: (message, emit) => {
     const feed = nameOf(message, 'feed');
     const more = (reset: boolean) => ({
@@ -124,6 +124,7 @@ export const KRAKEN_FUTURES: Exchange = {
   },
   stream: {
     url: () => 'wss://futures.kraken.com/ws/v1',
+    maxMessageBytes: MAX_FULL_BOOK_BYTES,
     subscribe: ({ symbol }) => [
       { event: 'subscribe', feed: 'book', product_ids: [symbol] },
       { event: 'subscribe', feed: 'heartbeat' },

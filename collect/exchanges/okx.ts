@@ -39,7 +39,7 @@ export const OKX: Exchange = {
   typeOf: (symbol) => (/-(SWAP|[0-9]{6})$/.test(symbol) ? 'cex_perp' : 'cex_spot'),
   isTimed: true,
   seen: '2022 (before updates were numbered)',
-  rulesOf: () => ({ sequence: 'numbered', checksum: alternating, depth: 400 }),
+  rules: { sequence: 'numbered', checksum: alternating, depth: 400 },
   read: readBooks,
   stream: {
     url: () => 'wss://ws.okx.com:8443/ws/v5/public',
@@ -55,7 +55,7 @@ export const BITGET: Exchange = {
   typeOf: () => null,
   isTimed: true,
   seen: '2022 (v1; v2 only from documents)',
-  rulesOf: () => ({ sequence: 'none', checksum: alternating }),
+  rules: { sequence: 'none', checksum: alternating },
   read: readBooks,
   stream: {
     url: () => 'wss://ws.bitget.com/v2/ws/public',

@@ -25,7 +25,7 @@ export const BITSTAMP: Exchange = {
   isTimed: true,
   seen: '2022',
   spelling: 'lower',
-  rulesOf: () => ({ sequence: 'later', hasRest: true }),
+  rules: { sequence: 'later', hasRest: true },
   read: (message, emit) => {
     const channel = nameOf(message, 'channel');
     if (nameOf(message, 'event') !== 'data' || !channel.startsWith(DIFFS)) return;
@@ -52,7 +52,7 @@ export const KUCOIN: Exchange = {
   defaultType: 'cex_spot',
   isTimed: false,
   seen: '2021',
-  rulesOf: () => ({ sequence: 'numbered', hasRest: true }),
+  rules: { sequence: 'numbered', hasRest: true },
   read: (message, emit) => {
     if (!nameOf(message, 'topic').startsWith('/market/level2:')) return;
     const data = message.child('data');
@@ -101,7 +101,7 @@ export const GATE: Exchange = {
   defaultType: 'cex_spot',
   isTimed: true,
   seen: null,
-  rulesOf: () => ({ sequence: 'numbered', hasRest: true }),
+  rules: { sequence: 'numbered', hasRest: true },
   read: (message, emit) => {
     if (nameOf(message, 'channel') !== 'spot.order_book_update') return;
     if (nameOf(message, 'event') !== 'update') return;

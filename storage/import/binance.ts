@@ -218,7 +218,7 @@ class BinanceFeed {
 }
 
 /** Spot, USD-M and COIN-M are three venues: `binance`, `binance-futures`, `binance-delivery`. */
-function binanceMarket(update: DepthUpdate): BookMarket {
+export function binanceMarket(update: DepthUpdate): BookMarket {
   const pair = update.symbol;
   if (update.previousId === null) return { source: 'binance', pair, type: 'cex_spot' };
   const source = COIN_MARGINED.test(pair) ? 'binance-delivery' : 'binance-futures';

@@ -20,6 +20,7 @@ const KRAKEN_INVERSE: ContractRule = { symbols: /^(PI|FI)_/i, worth: ONE_USD };
 const RULES: Readonly<Record<string, ContractRule>> = {
   'binance-delivery': { worth: '100 USD each for BTC, 10 USD for other coins' },
   bitmex: { worth: '1 USD each for XBTUSD; other symbols differ' },
+  'bitmex-spot': {},
   bybit: { symbols: COIN_SETTLED, worth: ONE_USD },
   cryptofacilities: KRAKEN_INVERSE,
   // Perpetual and dated; BTC_USDC-PERPETUAL is linear, options are in coins.
@@ -30,7 +31,7 @@ const RULES: Readonly<Record<string, ContractRule>> = {
   'huobi-dm-swap': {},
   'kraken-futures': KRAKEN_INVERSE,
   'kucoin-futures': {},
-  okx: { symbols: /-(SWAP|[0-9]{6})$/ },
+  'okx-perp': {},
   'okex-futures': {},
   'okex-swap': {},
 };

@@ -75,6 +75,64 @@ describe.runIf(hasShared)('captures of exchanges', () => {
   });
 });
 
+describe('the exchange of a capture', () => {
+  const scratch = new Scratch();
+  const S = 1_700_000_000;
+  const binance = (symbol: string, pu?: number): string[] => [
+    `{"lastUpdateId":100,"symbol":"${symbol}","bids":[["99","1"]],"asks":[["101","1"]]}`,
+    ...[0, 1, 2].map(
+      (i) =>
+        `{"e":"depthUpdate","E":${(S + i) * 1000},"s":"${symbol}","U":${101 + i},"u":${101 + i},${pu === undefined ? '' : `"pu":${100 + i},`}"b":[],"a":[]}`,
+    ),
+  ];
+  const imported = (exchange: string, lines: string[], flags: object = {}) =>
+    importAll('capture', [scratch.file('capture.txt', lines.join('\n'))], {
+      ...TOKEN,
+      exchange,
+      every: '1s',
+      ...flags,
+    });
+
+  it.each([
+    ['binance', 'binance-futures', binance('SOLUSDT', 1)],
+    ['binance-us', 'binance-futures', binance('SOLUSDT', 1)],
+    ['binance-futures', 'binance', binance('SOLUSDT')],
+    ['binance-futures', 'binance-delivery', binance('SOLUSD_PERP', 1)],
+  ])('%s is refused where the updates are those of %s', async (given, found, lines) => {
+    await expect(imported(given, lines, { 'contract-size': '1' })).rejects.toThrow(
+      new RegExp(`are those of ${found}, not of ${given}: expected --exchange ${found}`),
+    );
+  });
+
+  it('binance.us cannot be told from binance.com', async () => {
+    const { rows } = await imported('binance-us', binance('SOLUSDT'));
+    expect(rows[0].markets[0].source).toBe('binance-us');
+  });
+
+  const bybit = ['snapshot', 'delta', 'delta'].map(
+    (type, i) =>
+      `{"topic":"orderbook.500.SOLUSDT","type":"${type}","ts":${(S + i) * 1000},"data":{"s":"SOLUSDT","b":[["99","1"]],"a":[["101","1"]],"u":${2 + i}}}`,
+  );
+  const okx = (symbol: string) =>
+    ['snapshot', 'update', 'update'].map(
+      (action, i) =>
+        `{"arg":{"channel":"books","instId":"${symbol}"},"action":"${action}","data":[{"ts":"${(S + i) * 1000}","bids":[["99","1"]],"asks":[["101","1"]]}]}`,
+    );
+  it.each([
+    ['bybit', bybit, {}, 'bybit', 'cex_perp'],
+    ['bybit', bybit, { type: 'cex_spot' }, 'bybit-spot', 'cex_spot'],
+    ['okx', okx('SOL-USDT'), {}, 'okx', 'cex_spot'],
+    ['okx', okx('SOL-USDT-SWAP'), { 'contract-size': '1' }, 'okx-perp', 'cex_perp'],
+  ])('%s, of either type: two venues', async (exchange, lines, flags, source, type) => {
+    const { rows } = await imported(exchange, lines, flags);
+    expect(rows[0].markets[0]).toMatchObject({ source, type });
+  });
+
+  it('contracts of a swap need their worth', async () => {
+    await expect(imported('okx', okx('SOL-USDT-SWAP'))).rejects.toThrow(/--contract-usd/);
+  });
+});
+
 describe('connections of a capture', () => {
   const scratch = new Scratch();
   const A = 'wss://a.example/feed';

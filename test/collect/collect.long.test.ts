@@ -1,7 +1,7 @@
 /** `fathom collect` from the command line, against a local exchange; two collectors of one token. */
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLE, parseConfig } from '../../collect/config.js';
@@ -105,12 +105,50 @@ describe('fathom collect', () => {
     const good = fathom('collect', '--check', configFile(at, ['PF_A']));
     expect(await good.status).toBe(0);
     expect(good.output.out).toMatch(
-      /PF_A +kraken-futures +100 +2% +990 +1,010 .*numbers .*messages of 2021/,
+      /PF_A +kraken-futures +100 +2% +990 +1,010 .* s +yes: numbers\n$/,
     );
     const bad = fathom('collect', configFile(at, ['PF_A', 'PF_GONE']), '--check');
     expect(await bad.status).toBe(1);
-    expect(bad.output.out).toContain('refused: Invalid product id');
+    expect(bad.output.out).toMatch(/\nPF_GONE does not work: refused: Invalid product id\n$/);
     expect(bad.output.err).toContain('1 of 2 sources do not work');
+  });
+
+  it('--check says what nothing verifies, and fits a terminal', async () => {
+    const at = await exchange();
+    const subscribed = at.onSubscribed;
+    at.onSubscribed = (socket, nth) => {
+      if (!at.received[nth][0].includes('level2')) return subscribed(socket, nth);
+      const [bids, asks] = [[['99', '1']], [['101', '1']]];
+      socket.send(JSON.stringify({ type: 'snapshot', product_id: 'SOL-USD', bids, asks }));
+    };
+    const file = configFile(at, ['PF_A']);
+    const config = JSON.parse(readFileSync(file, 'utf8'));
+    const [source] = config.tokens[0].sources;
+    const more = { symbol: 'SOL-USD', id: 'x'.repeat(100) };
+    config.tokens[0].sources.push(
+      { ...source, ...more, exchange: 'coinbase' },
+      { ...source, ...more, id: 'c', exchange: 'coinbase-advanced' },
+    );
+    writeFileSync(file, JSON.stringify(config));
+    const { status, output } = fathom('collect', file, '--check');
+    expect([await status, output.err]).toEqual([0, '']);
+    const lines = output.out.trimEnd().split('\n');
+    expect(lines[2]).toMatch(/^x{20}\.\.\. +coinbase .* no$/);
+    expect(lines[4]).toBe(
+      'known from documents alone, compared with nothing real: coinbase-advanced',
+    );
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(110);
+  });
+
+  it('a file as --data is refused at once', async () => {
+    const at = await exchange();
+    const file = configFile(at, ['PF_A']);
+    const { status, output } = fathom('collect', file, '--data', file);
+    expect([await status, output.err]).toEqual([
+      1,
+      `${file}: expected a directory, found a file\n`,
+    ]);
+    expect(at.upgrades).toBe(0);
   });
 
   it('--example prints a configuration that is read', async () => {

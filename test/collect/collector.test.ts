@@ -1,5 +1,6 @@
 /** The loop of fathom collect: time, commits, and what becomes of sources that fail. */
 import { describe, expect, it } from 'vitest';
+import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { type CollectClock, Collector } from '../../collect/collector.js';
 import { CommitQueue } from '../../collect/commit-queue.js';
 import type { CollectConfig } from '../../collect/config.js';
@@ -167,6 +168,64 @@ describe('the loop', () => {
     setTimeout(() => stopping.abort(), 20);
     await collector.once(1e9, stopping.signal);
     expect(collector.statuses[0].missing).toBe('no answer before the end');
+  });
+
+  it('--once stamps the second of the sample, not a multiple that has passed', async () => {
+    const asked: number[] = [];
+    const late = fakeSource('late', (t) => {
+      asked.push(t);
+      return asked.length < 3 ? { missing: 'no book yet' } : sampleAt(100);
+    });
+    const { collector, clock, rows } = collectorOf([late], { everyS: 86_400 });
+    clock.steady = 12_345;
+    await collector.once(20_000, new AbortController().signal);
+    const nowS = Math.floor(clock.wallMs() / 1000);
+    expect(rows.map(({ t }) => t)).toEqual([asked[2]]);
+    expect(nowS - asked[2]).toBeLessThan(60);
+  });
+
+  it('a market that the store refuses costs its own source alone, and is tried again later', async () => {
+    // The check of the store itself. At quote_usd 1 the second book would exceed what a snapshot holds, too.
+    const store = (lines: readonly string[]): Promise<void> => {
+      const { faults } = binSnapshotRows(
+        lines.map((line) => JSON.parse(line)),
+        { firstLine: 1, mode: 'merge' },
+      );
+      if (faults.length > 0) {
+        return Promise.reject(new InputError(`${faults[0].field}: ${faults[0].message}`));
+      }
+      stored.push(...lines.map((line) => JSON.parse(line) as Row));
+      return Promise.resolve();
+    };
+    const stored: Row[] = [];
+    const bookAt = (price: number, size: number): Sample => ({
+      ...sampleAt(price, 'SOL/X'),
+      body: (quoteUsd) => ({
+        book: { bids: [[price * quoteUsd * 0.99, size]], asks: [[price * quoteUsd * 1.01, 1]] },
+      }),
+    });
+    const tooLarge = fakeSource('too-large', () => bookAt(100, 1e15));
+    const inPennies = fakeSource('large-in-pennies', () => bookAt(1e15, 9));
+    const { log, runFor, collector } = collectorOf(
+      [fakeSource('a', () => sampleAt(100)), tooLarge, inPennies],
+      { everyS: 10, commit: store, quotes: { 'large-in-pennies': 1e-13 } },
+    );
+    await runFor(625_000);
+    // Where one was refused, the others were stored alone: they are merged.
+    const byTime = new Map<number, string[]>();
+    for (const { t, markets } of stored) {
+      byTime.set(t, [...(byTime.get(t) ?? []), ...markets.map(({ source }) => source)]);
+    }
+    expect(new Set([...byTime.values()].map((sources) => sources.join()))).toEqual(
+      new Set(['a,large-in-pennies']),
+    );
+    expect(byTime.size).toBe(62);
+    // Twice in ten minutes.
+    expect(log.filter((text) => text.startsWith('too-large: left out'))).toEqual(
+      Array(2).fill(expect.stringMatching(/: the store refuses it: .*at most .* cents/)),
+    );
+    expect(log.filter((text) => text.startsWith('a snapshot was refused')).length).toBe(2);
+    expect(collector.queue.counts).toEqual({ stored: 62, refused: 0, dropped: 0 });
   });
 
   it('a duration of more than 25 days ends when it is over', async () => {

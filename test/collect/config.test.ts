@@ -86,7 +86,7 @@ it.each([
   [
     'contracts without their size',
     withSource({ ...SOURCE, exchange: 'okx', symbol: 'SOL-USDT-SWAP' }),
-    'c: tokens[0].sources[0].contract_size: the sizes of okx SOL-USDT-SWAP are numbers of contracts: expected contract_size',
+    'c: tokens[0].sources[0].contract_size: the sizes of okx-perp SOL-USDT-SWAP are numbers of contracts: expected contract_size',
   ],
   [
     'both sizes',
@@ -109,13 +109,13 @@ it.each([
     'dydx-v3 is known only in captures',
   ],
   ...[
-    ['okx', 'btc-usdt-swap'],
-    ['bybit', 'solusd'],
-    ['deribit', 'btc-perpetual'],
-  ].map(([exchange, symbol]): [string, object, string] => [
+    ['okx', 'btc-usdt-swap', 'okx-perp'],
+    ['bybit', 'solusd', 'bybit'],
+    ['deribit', 'btc-perpetual', 'deribit'],
+  ].map(([exchange, symbol, venue]): [string, object, string] => [
     `contracts in lower case: ${symbol}`,
     withSource({ ...SOURCE, exchange, symbol }),
-    `the sizes of ${exchange} ${symbol.toUpperCase()} are numbers of contracts`,
+    `the sizes of ${venue} ${symbol.toUpperCase()} are numbers of contracts`,
   ]),
   [
     'a quote currency without a price',
@@ -127,6 +127,18 @@ it.each([
     withSource({ ...SOURCE, type: 'cex_perp' }),
     'c: tokens[0].sources[0].type: kraken SOL/USD can only be cex_spot',
   ],
+  ...['a\nb', 'a\u001b[2J', 'a\u202eb', 'x'.repeat(101)].map((id): [string, object, string] => [
+    `the id ${JSON.stringify(id).slice(0, 20)}`,
+    withSource({ ...SOURCE, id }),
+    'c: tokens[0].sources[0].id: expected at most 100 printable characters',
+  ]),
+  ...['SOL\u001bUSD', 'SOL USD', 'SOLUSDT&limit=5', 'SOLUSDT#', '../SOL"USD'].map(
+    (symbol): [string, object, string] => [
+      `the symbol ${JSON.stringify(symbol)}`,
+      withSource({ ...SOURCE, symbol }),
+      'c: tokens[0].sources[0].symbol: expected at most 100 characters without spaces',
+    ],
+  ),
 ])('refuses %s', (_, document, message) => {
   const text = typeof document === 'string' ? document : JSON.stringify(document);
   expect(() => parseConfig(text, 'c')).toThrow(message);
@@ -151,6 +163,46 @@ it.each(['SOLUSD', 'SOL-USDT-SWAP', 'SOLUSD_PERP', 'SOL_USDC-PERPETUAL', 'FI_XBT
     expect(readExchangeMarket(fields, 'a').symbol).toBe(symbol);
   },
 );
+
+it('a byte order mark, and comments anywhere, are no part of the document', () => {
+  const text = `\ufeff  // first\r\n${JSON.stringify(withSource(SOURCE), null, 2)}\n\t// last`;
+  expect(parseConfig(text, 'c').tokens.length).toBe(1);
+});
+
+it.each(['\n', '\r', ' ', '\t', '\u2028'])('a megabyte of %j is read in one pass', (blank) => {
+  // Each line end looked at the rest of the text: half a million times half a million characters.
+  const text = `${JSON.stringify(withSource(SOURCE))}${'\n'.repeat(3)}${blank.repeat(1e6)}`;
+  if (blank === '\u2028') expect(() => parseConfig(text, 'c')).toThrow('c: expected JSON');
+  else expect(parseConfig(text, 'c').tokens.length).toBe(1);
+});
+
+it('spot and perpetual are two venues, as a venue has one type', () => {
+  const venues = [
+    ['bybit', 'SOLUSDT', 'cex_spot'],
+    ['bybit', 'SOLUSDT', 'cex_perp'],
+    ['bitget', 'SOLUSDT', 'cex_spot'],
+    ['bitget', 'SOLUSDT', 'cex_perp'],
+    ['okx', 'SOL-USDT'],
+    ['okx', 'SOL-USDT-SWAP'],
+    ['deribit', 'SOL_USDC'],
+    ['hyperliquid', '@107'],
+    ['kraken', 'SOL/USD'],
+  ].map(([exchange, symbol, type]) => {
+    const fields = new JsonFields('c', { exchange, symbol, type, contract_size: 1, quote_usd: 1 });
+    return readExchangeMarket(fields, 'a').venue;
+  });
+  expect(venues).toEqual([
+    'bybit-spot',
+    'bybit',
+    'bitget',
+    'bitget-perp',
+    'okx',
+    'okx-perp',
+    'deribit-spot',
+    'hyperliquid-spot',
+    'kraken',
+  ]);
+});
 
 it('reads the example, comments and all, and that of the document', () => {
   const { everyS, tokens } = parseConfig(EXAMPLE, 'c');

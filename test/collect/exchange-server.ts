@@ -24,8 +24,21 @@ export class ExchangeServer {
   onSubscribed: (socket: WebSocket, nth: number) => void = () => undefined;
   onRest: (url: string, nth: number) => RestReply = () => ({ status: 404 });
   private readonly http = http.createServer((req, res) => void this.answer(req, res));
+  /** The status and headers with which a connection is refused, by how many were asked for before; null: it begins. */
+  onUpgrade: (nth: number) => { status: number; headers?: Record<string, string> } | null = () =>
+    null;
+  /** How many connections were asked for. */
+  upgrades = 0;
   /** `autoPong` false: a half-open connection, whose other side is gone. */
-  private readonly sockets = new WebSocketServer({ server: this.http, autoPong: false });
+  private readonly sockets = new WebSocketServer({
+    server: this.http,
+    autoPong: false,
+    verifyClient: (_, reply) => {
+      const refusal = this.onUpgrade(this.upgrades++);
+      if (refusal === null) reply(true);
+      else reply(false, refusal.status, 'refused', refusal.headers);
+    },
+  });
   answersPings = true;
   sendsNothingFirst = false;
 

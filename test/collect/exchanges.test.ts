@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { Exchange } from '../../collect/exchange.js';
 import { refusalOf } from '../../collect/exchange.js';
 import { EXCHANGES, type ExchangeName } from '../../collect/exchanges.js';
-import { sampleOfBook } from '../../collect/book-sample.js';
 import { sideOf } from '../../collect/messages.js';
 import { FeedBook } from '../../collect/feed-book.js';
 import { parseMessage } from '../../collect/capture-lines.js';
@@ -18,7 +17,7 @@ const fieldsOf = (text: string) => new JsonFields('m', parseMessage(text, 'm'));
 function play(name: ExchangeName, symbol: string, messages: unknown[]) {
   const exchange: Exchange = EXCHANGES[name];
   const orders = new OrderBook();
-  const rules = exchange.rulesOf({ symbol, type: exchange.defaultType });
+  const rules = exchange.rules;
   const feed = new FeedBook(rules, orders, (message) => orders.apply(message));
   const state = new Map<string, number>();
   const lost: string[] = [];
@@ -90,9 +89,7 @@ describe('readers without a capture', () => {
     });
     const { exchange } = play('gate', 'SOL_USDT', []);
     const orders = new OrderBook();
-    const feed = new FeedBook(exchange.rulesOf({ symbol: '', type: 'cex_spot' }), orders, (m) =>
-      orders.apply(m),
-    );
+    const feed = new FeedBook(exchange.rules, orders, (m) => orders.apply(m));
     const take = (message: object) =>
       exchange.read(fieldsOf(JSON.stringify(message)), (_, read) => feed.take(read()), new Map());
     take(update(5, 9, [['99', '1']]));
@@ -266,9 +263,7 @@ describe('readers without a capture', () => {
 it('a book keeps no more than the exchange keeps up to date, and no texts beyond', () => {
   const { exchange } = play('kraken', 'X', []);
   const orders = new OrderBook();
-  const feed = new FeedBook(exchange.rulesOf({ symbol: 'X', type: 'cex_spot' }), orders, (m) =>
-    orders.apply(m),
-  );
+  const feed = new FeedBook(exchange.rules, orders, (m) => orders.apply(m));
   const take = (list: unknown) =>
     exchange.read(fieldsOf(JSON.stringify(list)), (_, read) => feed.take(read()), new Map());
   const level = (price: number) => [`${price}`, '1', '1'];
@@ -311,7 +306,7 @@ it('the best levels are kept, of however many', () => {
 it('Bitstamp: a book that is older than the first update that waits is not taken', () => {
   const exchange: Exchange = EXCHANGES.bitstamp;
   const orders = new OrderBook();
-  const rules = exchange.rulesOf({ symbol: 'solusd', type: 'cex_spot' });
+  const rules = exchange.rules;
   const feed = new FeedBook(rules, orders, (m) => orders.apply(m));
   const book = (microtimestamp: string, price: string) =>
     fieldsOf(JSON.stringify({ microtimestamp, bids: [[price, '1']], asks: [] }));
@@ -336,24 +331,10 @@ it.each(['[[1e400,1]]', '[[1,1e400]]', '[["1e400","1"]]', '[[1e301,1]]'])(
   },
 );
 
-it('a book that no snapshot may hold is left out alone, with its reason', () => {
-  const orders = new OrderBook();
-  const message = new BookMessage();
-  message.startOver();
-  message.bids.set(99, 1e15);
-  message.asks.set(101, 1);
-  orders.apply(message);
-  expect(sampleOfBook(orders, 'SOL-USD', {}, 0)).toEqual({
-    missing: expect.stringContaining('a snapshot holds at most'),
-  });
-});
-
 it('updates that wait for a book are bounded', () => {
   const exchange: Exchange = EXCHANGES.binance;
   const orders = new OrderBook();
-  const feed = new FeedBook(exchange.rulesOf({ symbol: '', type: 'cex_spot' }), orders, (m) =>
-    orders.apply(m),
-  );
+  const feed = new FeedBook(exchange.rules, orders, (m) => orders.apply(m));
   const bids = new Map(Array.from({ length: 999 }, (_, i) => [i + 1, 1]));
   const side = { levels: bids, texts: null };
   const empty = { levels: new Map<number, number>(), texts: null };
@@ -403,7 +384,7 @@ it('docs/collect.md lists every exchange with its type and what it was compared 
     const cells = (row ?? '').split('|').map((cell) => cell.trim());
     expect(cells[2]).toBe(`\`${exchange.defaultType}\``);
     expect(cells[4]).toBe(exchange.seen ?? 'none: only documents');
-    const losses = lossesOf(exchange, exchange.rulesOf({ symbol: '', type: exchange.defaultType }));
+    const losses = lossesOf(exchange);
     if (losses === 'nothing') expect(cells[3]).toMatch(/^(nothing|not needed)/);
     else for (const part of losses.split(', ')) expect(cells[3]).toContain(part);
   }

@@ -9,6 +9,7 @@ import { RestClient } from '../../collect/rest.js';
 import { isMissing, type SourceContext } from '../../collect/source.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import * as accounts from '../reference/solana-accounts.js';
+import { InputError } from '../../storage/errors.js';
 import { faultsOf, type SnapshotRow } from '../storage/import-helpers.js';
 import { RpcNode } from '../support/rpc-node.js';
 import { putTokens, SOL, SolanaStub, TOKENS, USDC, whirlpool } from '../support/solana-stub.js';
@@ -185,8 +186,8 @@ describe('pools of a token', () => {
 
   it('that a snapshot cannot hold are left out, and the others are stored', async () => {
     const stub = await openNode();
-    // At a raw price of 2^60, of one SOL: more cents than a number holds exactly.
-    const absurd = whirlpool(415_900, 64, 10n ** 30n);
+    // At the price of the others: more cents than a number holds exactly.
+    const absurd = whirlpool(-18_973, 64, 10n ** 30n);
     stub.accounts.set(OTHER, [WHIRLPOOL.program, absurd]);
     const config = configOf(stub.node.url, {
       id: 'absurd',
@@ -195,18 +196,21 @@ describe('pools of a token', () => {
       pool: OTHER,
     });
     const rows: SnapshotRow[] = [];
-    const commit = (lines: readonly string[]) =>
-      Promise.resolve(void rows.push(...lines.map((line) => JSON.parse(line))));
+    const commit = (lines: readonly string[]) => {
+      const given = lines.map((line) => JSON.parse(line) as SnapshotRow);
+      const [fault] = faultsOf(given);
+      if (fault !== undefined) return Promise.reject(new InputError(JSON.stringify(fault)));
+      return Promise.resolve(void rows.push(...given));
+    };
     const collector = new Collector({ config, clock, context: contextOf(), commit });
     collector.start();
     await collector.once(0, never);
     expect(collector.statuses.map(({ missing }) => missing)).toEqual([
       null,
       null,
-      expect.stringMatching(`^${OTHER}: .*a snapshot holds at most`),
+      expect.stringMatching(/^the store refuses it: .*a snapshot holds at most/),
     ]);
-    expect(faultsOf(rows)).toEqual([]);
-    expect(rows[0].markets.length).toBe(2);
+    expect(rows.map(({ markets }) => markets.length)).toEqual([1, 1]);
   });
 
   it('whose other token has no USD price say so in --check', async () => {

@@ -1,5 +1,6 @@
 /** Books followed live, against a local exchange that fails in every way that exchanges do. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { MAX_MESSAGE_BYTES } from '../../collect/exchange.js';
 import { parseConfig } from '../../collect/config.js';
 import { RestClient } from '../../collect/rest.js';
 import { readExchangeMarket } from '../../collect/exchange-market.js';
@@ -42,6 +43,7 @@ async function server(): Promise<ExchangeServer> {
 interface Opened {
   source: StreamSource;
   causes: ResyncCause[];
+  log: string[];
 }
 
 function open(
@@ -49,12 +51,14 @@ function open(
   market: Record<string, unknown>,
   times: Partial<StreamTimes> = {},
   everyS = 60,
+  client = new RestClient({ gapMs: 5 }),
 ): Opened {
   const causes: ResyncCause[] = [];
+  const log: string[] = [];
   const context: SourceContext = {
     everyS,
-    rest: new RestClient({ gapMs: 5 }),
-    log: () => undefined,
+    rest: client,
+    log: (text) => log.push(text),
     onResync: (_, cause) => causes.push(cause),
   };
   const fields = new JsonFields('test', { url: at.url, rest_url: at.restUrl, ...market });
@@ -64,7 +68,7 @@ function open(
   });
   ends.push(() => source.stop());
   source.start();
-  return { source, causes };
+  return { source, causes, log };
 }
 
 /** The sample once there is one. */
@@ -391,6 +395,93 @@ describe('a followed book', () => {
     expect(causes).toEqual([]);
   });
 
+  it('a half-open subscription: pings are answered, nothing is said of the book, and it is begun anew', async () => {
+    const at = await server();
+    at.onSubscribed = (socket, nth) =>
+      socket.send(nth === 0 ? START : full(20, [[90, 1]], [[91, 1]]));
+    const { source, causes, log } = open(at, NUMBERED, { quietMs: 300 });
+    expect(bookOf(await whole(source)).bids[0][0]).toBe(99);
+    // Without a sample, too: intervals may be long.
+    await at.connected(1);
+    await until(() => missingOf(source) === null);
+    expect(bookOf(source.sample() as Sample).bids[0][0]).toBe(90);
+    expect(causes[0]).toBe('renewed');
+    expect(log).toEqual(['it: the book of its new subscription differs: the old one had ended']);
+  });
+
+  it('a quiet market is subscribed anew ever more rarely, and is stored all the time', async () => {
+    const at = await server();
+    at.onSubscribed = (socket) => socket.send(START);
+    const { source, causes, log } = open(at, NUMBERED, { quietMs: 40, renewMs: 1e9 });
+    await at.connected(4);
+    // 40 + 80 + 160 + 320 ms have passed at least.
+    expect(new Set(causes)).toEqual(new Set(['renewed']));
+    await whole(source);
+    expect(log).toEqual([]);
+  });
+
+  it.each([401, 403, 429, 503])(
+    'a refusal at the handshake (%s) is said, waited for, and stops no other source',
+    async (status) => {
+      const [at, other] = [await server(), await server()];
+      for (const each of [at, other]) each.onSubscribed = (socket) => socket.send(START);
+      let refusing = true;
+      at.onUpgrade = () => (refusing ? { status } : null);
+      const times = { firstWaitMs: 20, lastWaitMs: 40 };
+      const refused = open(at, NUMBERED, times);
+      const there = open(other, NUMBERED, times);
+      await whole(there.source);
+      await until(() => missingOf(refused.source) === `the exchange replies ${status}`);
+      expect(new Set(refused.causes)).toEqual(new Set(['refused']));
+      if (status !== 429) {
+        await until(() => at.upgrades > 2);
+        refusing = false;
+        await whole(refused.source);
+      }
+      expect(there.causes).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['seconds', () => '1'],
+    ['a date', () => new Date(Math.ceil(Date.now() / 1000 + 1) * 1000).toUTCString()],
+  ])(
+    'a refusal that asks for a wait in %s: no source of the host tries before',
+    async (_, retryAfter) => {
+      const at = await server();
+      at.onSubscribed = (socket) => socket.send(START);
+      const askedMs: number[] = [];
+      at.onUpgrade = (nth) => {
+        askedMs.push(performance.now());
+        return nth === 0 ? { status: 503, headers: { 'retry-after': retryAfter() } } : null;
+      };
+      const rests = new RestClient({ gapMs: 100 });
+      const sources = [1, 2, 3].map(() => open(at, NUMBERED, { firstWaitMs: 5 }, 60, rests).source);
+      for (const source of sources) await whole(source);
+      expect(askedMs[1] - askedMs[0]).toBeGreaterThan(900);
+      expect(at.upgrades).toBe(4);
+    },
+  );
+
+  it('a message of more than its exchange sends ends the connection', async () => {
+    const at = await server();
+    const levels = Array.from({ length: 60_000 }, (_, i) => [`${1e6 + i}`, '1.00000000']);
+    const bybit = (asks: string[][]) =>
+      JSON.stringify({
+        topic: 'orderbook.1000.SOLUSDT',
+        type: 'snapshot',
+        ts: 1_760_000_000_000,
+        data: { s: 'SOLUSDT', b: [['99', '1']], a: asks, u: 2 },
+      });
+    expect(bybit(levels).length).toBeGreaterThan(MAX_MESSAGE_BYTES * 0.7);
+    at.onSubscribed = (socket, nth) =>
+      socket.send(bybit(nth === 0 ? [...levels, ...levels] : [['101', '1']]));
+    const { source, causes } = open(at, { exchange: 'bybit', symbol: 'SOLUSDT' });
+    await until(() => causes.length > 0 || missingOf(source) === null);
+    expect(causes).toEqual(['malformed']);
+    await whole(source);
+  });
+
   it('a half-open connection: nothing comes, the book is stale, and a new connection begins', async () => {
     const at = await server();
     at.answersPings = false;
@@ -524,10 +615,10 @@ describe('a followed book', () => {
     at.sendsNothingFirst = true;
     const asks = (from: number, n: number) => Array.from({ length: n }, (_, i) => [from + i, 1]);
     at.onSubscribed = (socket) =>
-      socket.send(diff(95, 105, [], asks(1e6, 250_001) as unknown as string[][]));
+      socket.send(diff(95, 105, [], asks(1e6, 100_000) as unknown as string[][]));
     at.onRest = (_, nth) =>
       nth === 0
-        ? { body: { lastUpdateId: 100, bids: [[99, 1]], asks: asks(101, 250_001) } }
+        ? { body: { lastUpdateId: 100, bids: [[99, 1]], asks: asks(101, 450_000) } }
         : rest(105);
     const { source } = open(at, WITH_REST);
     expect(bookOf(await whole(source)).asks.length).toBe(2);

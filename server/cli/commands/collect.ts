@@ -6,7 +6,17 @@ import { type CollectClock, Collector, type SourceStatus } from '../../../collec
 import { RestClient } from '../../../collect/rest.js';
 import { Reporter } from '../../../collect/reporter.js';
 import type { ResyncCause, SourceContext } from '../../../collect/source.js';
-import { InputError, UsageError } from '../../../storage/errors.js';
+import { checkDirectory } from '../../../storage/access.js';
+import { holdsStore } from '../../../storage/data-directory.js';
+import {
+  DiskFullError,
+  InputError,
+  StoreBusyError,
+  StoreUnavailableError,
+  UsageError,
+} from '../../../storage/errors.js';
+import { excerpt } from '../../../storage/import/refusals.js';
+import type { UseStore } from '../../../storage/operations.js';
 import { storeSnapshots } from '../../../storage/import/import.js';
 import { wallMs } from '../../../storage/wall-clock.js';
 import { defineCommand } from '../command.js';
@@ -84,6 +94,7 @@ async function run(config: CollectConfig, flags: FlagValues<typeof FLAGS>): Prom
   await withPool(
     async (pool) => {
       const useStore = storeThrough(directory, pool);
+      await refuseUnusable(directory, useStore);
       const commit = async (rows: readonly string[]): Promise<void> => {
         await storeSnapshots({ directory, pool, useStore, lines: rows, name: 'collect' });
       };
@@ -117,6 +128,18 @@ async function run(config: CollectConfig, flags: FlagValues<typeof FLAGS>): Prom
   );
 }
 
+/** Refuses at once what no commit could ever store into. */
+async function refuseUnusable(directory: string, useStore: UseStore): Promise<void> {
+  await checkDirectory(directory);
+  if (!(await holdsStore(directory))) return;
+  try {
+    await useStore(() => Promise.resolve());
+  } catch (error) {
+    const mayPass = [StoreBusyError, StoreUnavailableError, DiskFullError];
+    if (!mayPass.some((kind) => error instanceof kind)) throw error;
+  }
+}
+
 function contextOf(config: CollectConfig, log: (text: string) => void): SourceContext {
   return { everyS: config.everyS, rest: new RestClient(), log, onResync: () => undefined };
 }
@@ -132,43 +155,52 @@ async function check(config: CollectConfig): Promise<void> {
       stop: stopping.signal,
     },
   );
-  printTable([
-    [
-      'source',
-      'venue',
-      'price',
-      'spread',
-      'within 2%: bids',
-      'asks',
-      'age',
-      'a loss shows by',
-      'compared with',
-      'problem',
-    ],
-    ...checked.map(rowOf),
-  ]);
+  printChecked(checked);
   const broken = checked.filter(({ missing }) => missing !== null).length;
   if (broken > 0) throw new InputError(`${broken} of ${checked.length} sources do not work`);
 }
 
+function printChecked(checked: readonly CheckedSource[]): void {
+  const heads = ['source', 'venue', 'price', 'spread', 'bids in 2%', 'asks in 2%', 'age'];
+  printTable([[...heads, 'verified'], ...checked.map(rowOf)]);
+  const wrong = checked.filter(({ missing }) => missing !== null);
+  for (const { id, missing } of wrong) printLine(`${id} does not work: ${missing}`);
+  const unseen = new Set(
+    checked.filter(({ compared }) => compared === null).map(({ venue }) => venue),
+  );
+  if (unseen.size > 0) {
+    printLine(`known from documents alone, compared with nothing real: ${[...unseen].join(', ')}`);
+  }
+}
+
+/** Characters of an id in the table. */
+const MAX_SHOWN_ID = 20;
+
 function rowOf(source: CheckedSource): string[] {
-  const { id, venue, losses, compared, missing, price, spreadPct, depth2Pct, ageMs } = source;
-  const number = (value: number | null, unit = ''): string =>
-    value === null
-      ? '-'
-      : `${value.toLocaleString('en-US', { maximumSignificantDigits: 6 })}${unit}`;
+  const { id, venue, losses, missing, price, spreadPct, depth2Pct, ageMs } = source;
+  const number = (value: number | null, unit: string, options: object): string =>
+    value === null ? '-' : `${value.toLocaleString('en-US', options)}${unit}`;
+  const digits = (most: number) => ({ maximumSignificantDigits: most });
+  const usd = (value: number | undefined) =>
+    number(value ?? null, '', { maximumFractionDigits: 0 });
   return [
-    id,
+    excerpt(id, MAX_SHOWN_ID),
     venue,
-    number(price),
-    number(spreadPct, '%'),
-    number(depth2Pct?.[0] ?? null),
-    number(depth2Pct?.[1] ?? null),
-    number(ageMs === null ? null : ageMs / 1000, ' s'),
-    losses,
-    compared ?? 'documents only',
-    missing ?? '',
+    number(price, '', digits(6)),
+    number(spreadPct, '%', digits(2)),
+    usd(depth2Pct?.[0]),
+    usd(depth2Pct?.[1]),
+    number(ageMs === null ? null : ageMs / 1000, ' s', { maximumFractionDigits: 1 }),
+    missing === null ? verifiedText(losses) : '-',
   ];
+}
+
+/** How a lost message would show. */
+function verifiedText(losses: string): string {
+  if (losses === 'nothing') return 'no';
+  return losses.startsWith('not needed')
+    ? 'yes: whole'
+    : `yes: ${losses.replace(' of the connection', '')}`;
 }
 
 /** A line a source on a terminal; elsewhere, only what changes. */
