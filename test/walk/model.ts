@@ -129,15 +129,17 @@ export function after(rows: Rows, operation: Operation): Map<string, string> {
     else if (text !== undefined) changed.set(name, text);
   }
   if (operation.kind !== 'ingest') return changed;
+  const { brings, merge } = operation;
+  const stored = merge ? pricesIn(rows) : new Map<string, number>();
   const filled = new Set<string>();
   for (const name of changed.keys()) {
     const depth = depthName(name);
     if (depth !== null && depth.market !== NO_MARKET) filled.add(depth.snapshot);
   }
-  for (const [snapshot, price] of operation.brings.snapshots) {
+  for (const [snapshot, price] of brings.snapshots) {
     const empty = depthRow(snapshot);
     if (filled.has(snapshot)) changed.delete(empty);
-    else changed.set(empty, depthText(price, []));
+    else changed.set(empty, depthText(stored.get(snapshot) ?? price, []));
   }
   return changed;
 }
@@ -151,10 +153,13 @@ export function isRefused(rows: Rows, operation: Operation): boolean {
     return [...rows.keys()].every((name) => effectOn(name, operation) === undefined);
   }
   if (operation.kind !== 'ingest' || !operation.merge) return false;
+  const { rows: brought, snapshots } = operation.brings;
   const prices = pricesIn(rows);
-  return [...operation.brings.snapshots].some(
-    ([snapshot, price]) => (prices.get(snapshot) ?? price) !== price,
-  );
+  // A row without markets has no cells around its price.
+  return [...brought.keys()].some((name) => {
+    const { snapshot } = depthName(name) as DepthName;
+    return (prices.get(snapshot) ?? snapshots.get(snapshot)) !== snapshots.get(snapshot);
+  });
 }
 
 /**
