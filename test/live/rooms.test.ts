@@ -213,6 +213,28 @@ describe('Followers of equal progress', () => {
     ]);
   });
 
+  const many = Array.from({ length: 32 }, (_, i) => `name ${i}`);
+  it.each([
+    ['32 messages', 0, [...many, many[0], 'one more', many[0]], [...many, 'one more', many[0]]],
+    ['a mebibyte', 600_000, ['a', 'a', 'b', 'a'], ['a', 'b', 'a']],
+  ])(
+    'share what is made for equal names, of which at most %s are kept',
+    async (_, bytes, names, made) => {
+      const encoded: string[] = [];
+      const all: Awaited<ReturnType<typeof join>>[] = [];
+      for (const name of names) {
+        const encode: Follower['encode'] = ({ after }) => {
+          encoded.push(name);
+          return { bytes: new Uint8Array(bytes), cursor: '', progress: after };
+        };
+        all.push(await join({ messageName: name, encode }));
+      }
+      await commit(T0 + 270 + bytes / 100_000);
+      await eventually('all', () => all.every(({ received }) => received.length === 1));
+      expect(encoded).toEqual(made);
+    },
+  );
+
   it('receive nothing once they have left, even while a step is sent to others', async () => {
     const gone: Follower[] = [];
     const onTake = (): void => {
