@@ -1,0 +1,80 @@
+/** What RELEASING.md relies on: the version comes from package.json, and what others need to join is there. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { documentNamed } from './documents.js';
+import { temporaryDirectory } from '../support/folders.js';
+
+const SCRIPT = '../../server/bootstrap/set-version.mjs';
+const { PLACES, setVersion } = (await import(SCRIPT)) as {
+  PLACES: Record<string, RegExp>;
+  setVersion: (folder: string) => void;
+};
+const versionOf = (folder: string): string =>
+  (JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { version: string })
+    .version;
+
+/** The version that a file states. */
+function statedIn(folder: string, name: string): string {
+  const [found, before] = PLACES[name].exec(readFileSync(path.join(folder, name), 'utf8')) ?? [
+    '',
+    '',
+  ];
+  return found.slice(before.length);
+}
+
+describe('the version', () => {
+  it('is the same wherever it is stated', () => {
+    const version = versionOf('.');
+    for (const name of Object.keys(PLACES))
+      expect([name, statedIn('.', name)]).toEqual([name, version]);
+    expect(documentNamed('CHANGELOG.md').text).toMatch(
+      new RegExp(`^## \\[.*${version.replaceAll('.', '\\.')}`, 'm'),
+    );
+  });
+
+  it('is set everywhere by npm version, and nothing else changes', () => {
+    const folder = temporaryDirectory();
+    for (const name of ['package.json', ...Object.keys(PLACES)]) {
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+      cpSync(name, path.join(folder, name));
+    }
+    const before = versionOf('.');
+    const manifest = readFileSync('package.json', 'utf8');
+    writeFileSync(
+      path.join(folder, 'package.json'),
+      manifest.replace(`"version": "${before}"`, '"version": "9.8.7-rc.1"'),
+    );
+    setVersion(folder);
+    for (const name of Object.keys(PLACES)) {
+      expect([name, statedIn(folder, name)]).toEqual([name, '9.8.7-rc.1']);
+      const restored = readFileSync(path.join(folder, name), 'utf8').replace('9.8.7-rc.1', before);
+      expect(restored).toBe(readFileSync(name, 'utf8'));
+    }
+    expect(JSON.parse(manifest)).toMatchObject({
+      scripts: { version: expect.stringContaining('set-version.mjs') },
+    });
+  });
+});
+
+describe('those who join', () => {
+  it('find the rules, and forms that ask for what a report needs', () => {
+    for (const name of ['SECURITY.md', 'CODE_OF_CONDUCT.md', 'RELEASING.md']) {
+      expect(documentNamed('README.md').text).toContain(`(${name})`);
+      expect(documentNamed(name).text.split('\n').length).toBeGreaterThan(8);
+    }
+    const templates = readdirSync('.github/ISSUE_TEMPLATE').map((name) =>
+      readFileSync(path.join('.github/ISSUE_TEMPLATE', name), 'utf8'),
+    );
+    expect(templates.length).toBe(2);
+    for (const text of templates) expect(text).toMatch(/^---\nname: .+\nabout: .+\n---\n/);
+    expect(templates.join('')).toContain('fathom --version');
+    const pull = readFileSync('.github/pull_request_template.md', 'utf8');
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const named = [...pull.matchAll(/`npm (?:run )?([\w:]+)`/g)].map(([, script]) => script);
+    expect(named.length).toBeGreaterThan(2);
+    for (const script of named) expect(Object.keys(scripts)).toContain(script);
+  });
+});
