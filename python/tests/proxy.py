@@ -27,6 +27,13 @@ class Proxy:
         self._flowing = threading.Event()
         self._flowing.set()
 
+    def hold(self) -> None:
+        """Holds back what the server sends on new connections, until `release`."""
+        self._flowing = threading.Event()
+
+    def release(self) -> None:
+        self._flowing.set()
+
     def cut(self) -> None:
         for one in self._sockets:
             with contextlib.suppress(OSError):

@@ -8,9 +8,14 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+
+SIGNALS_S = 0.2
+"""How long a signal may wait for its handler."""
 
 
 class Portal:
@@ -37,6 +42,9 @@ class Portal:
             raise RuntimeError(f"this client {reason}: make another one")
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
+            # polars' handler of Ctrl-C lets a wait go on: it has to end for Python's to run.
+            while not future.done():
+                wait([future], timeout=SIGNALS_S)
             return future.result()
         except BaseException:
             future.cancel()
