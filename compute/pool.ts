@@ -41,6 +41,7 @@ const WORK_OF_TASK: Partial<Record<TaskName, Work>> = {
   makeFragments: 'fragments',
   binChunk: 'commit',
   headsOfChunk: 'commit',
+  columnsOfLines: 'commit',
   sortLevels: 'commit',
   encodeRuns: 'commit',
   rewriteSegments: 'commit',

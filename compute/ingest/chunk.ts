@@ -2,13 +2,7 @@
 import type { BinnedChunk, Binning } from './binned-chunk.js';
 import type { CellColumns } from './cell-columns.js';
 import { FaultLog, headOfRow, nameOfSnapshot, type SnapshotHead } from './fields.js';
-import {
-  type CellLines,
-  type CellRows,
-  columnsOfLines,
-  packCellColumns,
-  packCellLines,
-} from './flat-cells.js';
+import { type CellRows, packCellColumns } from './flat-cells.js';
 import { eachJsonLine } from './json-lines.js';
 import { headsOfLevels, type LevelRows, packLevels } from './level-rows.js';
 import { NumberLists } from './number-lists.js';
@@ -17,7 +11,6 @@ import { binSnapshotLines, type SnapshotLines } from './snapshots.js';
 /** A part of a file. Those of `cells` and `levels` end at the end of a snapshot. */
 export type Chunk =
   | ({ kind: 'snapshotLines' } & SnapshotLines)
-  | ({ kind: 'cellLines' } & CellLines)
   | ({ kind: 'cellColumns' } & CellRows)
   | ({ kind: 'levelRows' } & LevelRows);
 
@@ -25,8 +18,6 @@ export function binChunk(chunk: Chunk & Binning): BinnedChunk {
   switch (chunk.kind) {
     case 'snapshotLines':
       return binSnapshotLines(chunk);
-    case 'cellLines':
-      return packCellLines(chunk);
     case 'cellColumns':
       return packCellColumns(chunk);
     case 'levelRows':
@@ -45,9 +36,6 @@ export function headsOfChunk(chunk: Chunk): SnapshotHead[] {
   switch (chunk.kind) {
     case 'snapshotLines':
       eachJsonLine(chunk.bytes, chunk.firstLine, new FaultLog(), take, new NumberLists());
-      break;
-    case 'cellLines':
-      takeHeads(columnsOfLines(chunk, new FaultLog()).columns, take);
       break;
     case 'cellColumns':
       takeHeads(chunk, take);

@@ -24,10 +24,15 @@ import type { MarketFieldNames } from './market-fields.js';
 import { RepeatedLines } from './repeated-lines.js';
 import type { SnapshotLines } from './snapshots.js';
 
-/** Number of the first row in the file, from 1. */
-export type CellRows = CellColumns & { firstLine: number };
-/** Complete NDJSON lines. */
-export type CellLines = Pick<SnapshotLines, 'firstLine' | 'bytes'>;
+/** What is wrong with lines that are no rows; as in a FaultLog. */
+export type BrokenLines = Pick<FaultLog, 'faults' | 'count'>;
+
+export interface CellRows extends CellColumns {
+  /** Number of the first row in the file, from 1. */
+  firstLine: number;
+  /** Lines among the rows that are none. */
+  broken?: BrokenLines | undefined;
+}
 
 /** Typical bytes of a row as a line. */
 const BYTES_PER_ROW = 256;
@@ -41,27 +46,24 @@ const MARKET_TEXTS = ['market_address', 'source', 'pair', 'exchange_type', 'type
  * Packs flat cells into runs. All rows of a snapshot are adjacent and in one chunk; rows elsewhere are
  * a fault.
  */
-export function packCellColumns(chunk: CellRows & Binning): BinnedChunk {
-  const packer = new CellPacker(chunk);
-  for (let run = 0; run < chunk.starts.length; run++) packer.addTextRun(run);
-  return packer.finish();
-}
-
-/** Packs NDJSON lines of the dataset `cells`; the last snapshot must be complete. */
-export function packCellLines(input: CellLines & Binning): BinnedChunk {
-  const broken = new FaultLog();
-  const { columns, rows } = columnsOfLines(input, broken);
-  const chunk = packCellColumns({ ...input, ...columns });
-  chunk.rows = rows;
-  if (broken.count === 0) return chunk;
+export function packCellColumns(input: CellRows & Binning): BinnedChunk {
+  const packer = new CellPacker(input);
+  for (let run = 0; run < input.starts.length; run++) packer.addTextRun(run);
+  const chunk = packer.finish();
+  const { broken } = input;
+  if (broken === undefined || broken.count === 0) return chunk;
   const faults = [...broken.faults, ...chunk.faults].sort((a, b) => a.line - b.line);
   const faultCount = broken.count + chunk.faultCount;
-  const nothing = { runs: [], snapshots: 0, cells: 0 };
+  const nothing = { runs: [], rows: chunk.rows + broken.count, snapshots: 0, cells: 0 };
   return { ...chunk, ...nothing, faults: faults.slice(0, MAX_FAULTS), faultCount };
 }
 
-/** The columns of the lines that are objects, and the number of all that are not blank. */
-export function columnsOfLines({ bytes, firstLine }: CellLines, broken: FaultLog) {
+/** The rows of NDJSON lines of the dataset `cells`. */
+export function columnsOfLines({
+  bytes,
+  firstLine,
+}: Pick<SnapshotLines, 'bytes' | 'firstLine'>): CellRows {
+  const broken = new FaultLog();
   const columns = new CellColumnBuilder(Math.ceil(bytes.length / BYTES_PER_ROW));
   const indexes: number[] = [];
   const parser = new RepeatedLines(CELL_NUMBERS, CELL_TEXTS);
@@ -76,9 +78,10 @@ export function columnsOfLines({ bytes, firstLine }: CellLines, broken: FaultLog
     }
     indexes.push(index);
   };
-  const rows = eachJsonLine(bytes, firstLine, broken, take, parser);
+  eachJsonLine(bytes, firstLine, broken, take, parser);
   const lines = Float64Array.from(indexes, (index) => firstLine + index);
-  return { columns: { ...columns.finish(), lines }, rows };
+  const { faults, count } = broken;
+  return { ...columns.finish(), lines, firstLine, broken: { faults, count } };
 }
 
 /** Works by text run: of a row with the same texts as the row before, it reads only the cell. */

@@ -7,7 +7,7 @@ import {
   type CellNumber,
   type CellText,
 } from '../../compute/ingest/cell-columns.js';
-import type { CellRows } from '../../compute/ingest/flat-cells.js';
+import type { BrokenLines, CellRows } from '../../compute/ingest/flat-cells.js';
 import { canonicalAddress } from '../../compute/market.js';
 import { firstIndex } from '../../compute/search.js';
 import { refusal } from './prepared.js';
@@ -17,7 +17,13 @@ const MIN_CHUNK_ROWS = 32_768;
 /** Rows of one snapshot, all in memory at once; rows that become no cell count too. */
 const MAX_SNAPSHOT_ROWS = 1_000_000;
 
+/** Rows as they are read. */
+export type CellBatch = CellColumns & Pick<CellRows, 'broken'>;
+
 export class CellCutter {
+  /** Lines so far that are no rows. */
+  brokenLines = 0;
+  private broken: BrokenLines = { faults: [], count: 0 };
   private held: CellColumns[] = [];
   private rows = 0;
   /** Number of waiting rows before the last snapshot. */
@@ -31,7 +37,14 @@ export class CellCutter {
    * @returns the rows of complete snapshots once there are enough for a chunk
    * @throws InputError if one snapshot has more than MAX_SNAPSHOT_ROWS
    */
-  add(batch: CellColumns): CellRows | null {
+  add({ broken, ...batch }: CellBatch): CellRows | null {
+    if (broken !== undefined) {
+      this.brokenLines += broken.count;
+      const { faults, count } = this.broken;
+      this.broken = { faults: [...faults, ...broken.faults], count: count + broken.count };
+    }
+    // Of the last snapshot, more rows may follow.
+    if (batch.t.length === 0) return null;
     const start = lastSnapshotOf(batch, this.held.at(-1));
     if (start >= 0) this.lastSnapshot = this.rows + start;
     this.held.push(batch);
@@ -47,11 +60,12 @@ export class CellCutter {
 
   /** The remaining rows, at the end of the file. */
   finish(): CellRows | null {
-    return this.rows > 0 ? this.cut(this.rows) : null;
+    return this.rows + this.broken.count > 0 ? this.cut(this.rows) : null;
   }
 
   private cut(end: number): CellRows {
-    const { firstLine } = this;
+    const { firstLine, broken } = this;
+    this.broken = { faults: [], count: 0 };
     const whole: CellColumns[] = [];
     const rest: CellColumns[] = [];
     let row = 0;
@@ -66,7 +80,7 @@ export class CellCutter {
     this.rows -= end;
     this.lastSnapshot = 0;
     this.firstLine += end;
-    return { firstLine, ...joined(whole, end) };
+    return { firstLine, broken, ...joined(whole, end) };
   }
 }
 
@@ -110,7 +124,7 @@ function joined(batches: readonly CellColumns[], rows: number): CellColumns {
     ...cellNumbers((name: CellNumber) => doubles((batch) => batch[name])),
     starts,
     texts: cellTexts((name) => joinedTexts(batches, name, runs)),
-    ...(batches[0].lines && { lines: doubles(({ lines }) => lines!) }),
+    ...(batches[0]?.lines && { lines: doubles(({ lines }) => lines!) }),
   };
 }
 

@@ -180,7 +180,7 @@ async function prepareFile(request: FileRequest, source: RowSource): Promise<Pre
 }
 
 async function prepareSource(request: FileRequest, source: RowSource): Promise<PreparedFile> {
-  const { dataset, directory, useStore } = request;
+  const { dataset, directory, pool, useStore } = request;
   const unreadable = new FaultLog();
   if (dataset === 'levels') {
     // The price of a snapshot is that of its levels: nothing in the file contradicts a wrong unit.
@@ -193,7 +193,7 @@ async function prepareSource(request: FileRequest, source: RowSource): Promise<P
   }
   if (dataset === 'snapshots' || dataset === 'cells') {
     const chunksOf = dataset === 'cells' ? cellChunks : snapshotChunks;
-    return prepareChunks(request, (faults) => chunksOf(source, faults), unreadable);
+    return prepareChunks(request, (faults) => chunksOf(source, faults, pool), unreadable);
   }
   return prepareTable(
     request,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
 import { nameOfSnapshot } from '../../compute/ingest/fields.js';
-import { packCellColumns, packCellLines } from '../../compute/ingest/flat-cells.js';
+import { columnsOfLines, packCellColumns } from '../../compute/ingest/flat-cells.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
 import { contentOf } from '../support/stores.js';
 
@@ -153,7 +153,10 @@ describe('flat cells', () => {
     const rows = [good, { ...good, bin: 1 }, { ...good, bin: 1 }];
     const text = rows.map((row) => JSON.stringify(row)).join('\n\n');
     const lines = (more: string) =>
-      packCellLines({ bytes: Buffer.from(more), firstLine: 10, mode: 'replace' });
+      packCellColumns({
+        ...columnsOfLines({ bytes: Buffer.from(more), firstLine: 10 }),
+        mode: 'replace',
+      });
     expect(lines(text).faults).toEqual([
       { line: 14, field: 'bin', message: 'bin 1 occurs twice in its market' },
     ]);

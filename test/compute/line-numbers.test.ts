@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
 import { FaultLog, MAX_FAULTS, MAX_LEVELS_PER_LIST } from '../../compute/ingest/fields.js';
-import { packCellColumns, packCellLines } from '../../compute/ingest/flat-cells.js';
+import { columnsOfLines, packCellColumns } from '../../compute/ingest/flat-cells.js';
 import { NumberLists } from '../../compute/ingest/number-lists.js';
 import { RepeatedLines } from '../../compute/ingest/repeated-lines.js';
 import { binSnapshotLines, binSnapshotRows } from '../../compute/ingest/snapshots.js';
@@ -354,7 +354,10 @@ describe('lines of cells', () => {
     fc.assert(
       fc.property(file, fc.constantFrom('\n', '\r\n'), (all, newline) => {
         const bytes = Buffer.from(all.join(newline));
-        const found = packCellLines({ bytes, firstLine: 1, mode: 'replace' });
+        const found = packCellColumns({
+          ...columnsOfLines({ bytes, firstLine: 1 }),
+          mode: 'replace',
+        });
         const rows: unknown[] = [];
         const lines: number[] = [];
         let broken = 0;
@@ -433,9 +436,8 @@ describe('lines of cells', () => {
         return `${JSON.stringify(row)}\n`;
       });
       parse.mockClear();
-      const found = packCellLines({
-        bytes: Buffer.from(rows.join('')),
-        firstLine: 1,
+      const found = packCellColumns({
+        ...columnsOfLines({ bytes: Buffer.from(rows.join('')), firstLine: 1 }),
         mode: 'replace',
       });
       expect([found.cells, found.faultCount]).toEqual([rows.length, 0]);

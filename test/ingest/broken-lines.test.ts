@@ -2,10 +2,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { binChunk, type Chunk, headsOfChunk } from '../../compute/ingest/chunk.js';
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
+import { columnsOfLines } from '../../compute/ingest/flat-cells.js';
+import type { ComputePool } from '../../compute/pool.js';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
 import { cellChunks, snapshotChunks } from '../../storage/ingest/chunks.js';
 import { NO_MAPPING } from '../../storage/ingest/mapping.js';
 import { type RowSource, rowBatches } from '../../storage/ingest/rows.js';
+import type { LineChunk } from '../../storage/lines.js';
 import { cells, lines, Scratch, snapshot } from '../support/ingest.js';
 
 const T = 1_794_000_000;
@@ -38,11 +41,15 @@ async function* headed(chunks: AsyncIterable<Chunk>) {
   for await (const chunk of chunks) yield { chunk, heads: headsOfChunk(chunk) };
 }
 
+const inThisThread = {
+  threads: 1,
+  run: (_: string, lines: LineChunk) => Promise.resolve(columnsOfLines(lines)),
+} as unknown as ComputePool;
+
 /** Bins all chunks; returns the rows and the faults. */
 async function binned(chunks: AsyncIterable<Chunk>): Promise<{ rows: number; faults: string[] }> {
   const read = { rows: 0, faults: [] as string[] };
   for await (const chunk of chunks) {
-    if (!('bytes' in chunk)) throw new Error('expected lines');
     const { rows, faults } = binChunk({ ...chunk, mode: 'merge' });
     read.rows += rows;
     read.faults.push(...faults.map(({ line, field }) => `${line}: ${field}`));
@@ -58,7 +65,7 @@ const READERS = {
 describe.each(['cells', 'snapshots'] as const)('a file of %s', (dataset) => {
   const { chunksOf, row } = READERS[dataset];
   const merged = (file: string): Promise<{ rows: number; faults: string[] }> => {
-    const chunks = () => chunksOf(sourceOf(file), new FaultLog());
+    const chunks = () => chunksOf(sourceOf(file), new FaultLog(), inThisThread);
     const stored = (): Promise<never> => Promise.resolve(new Float64Array([NaN]) as never);
     return binned(withBasePrices(file, chunks(), chunks(), headed, stored));
   };

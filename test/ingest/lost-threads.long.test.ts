@@ -15,7 +15,7 @@ it.each<[Dataset, string, boolean, string]>([
   ['levels', '.csv', false, 'binChunk'],
   ['levels', '.ndjson', true, 'headsOfChunk'],
   ['cells', '.csv', false, 'binChunk'],
-  ['cells', '.ndjson', false, 'binChunk'],
+  ['cells', '.ndjson', false, 'columnsOfLines'],
   ['snapshots', '.ndjson', true, 'binChunk'],
 ])('%s as %s, merged: %s; the thread of %s dies', async (dataset, ending, merge, task) => {
   const errors: string[] = [];
