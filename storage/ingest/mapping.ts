@@ -130,7 +130,12 @@ export class RowMapper {
     await this.token?.symbols.learn(batch);
     const rows: NumberedRow[] = [];
     for (const { line, row } of batch) {
-      const mapped = isFields(row) ? this.mapped(row, line) : row;
+      if (!isFields(row)) {
+        // A fault for the reader of rows.
+        rows.push({ line, row });
+        continue;
+      }
+      const mapped = this.mapped(row, line);
       if (mapped !== null) rows.push({ line, row: mapped });
     }
     return rows;

@@ -1,10 +1,12 @@
 /** Blank and broken lines cost no more than others: an exception for each would cost a hundred times as much. */
 import { describe, expect, it, vi } from 'vitest';
+import { cellColumnsOfRows } from '../../compute/ingest/cell-columns.js';
 import { binChunk, type Chunk, headsOfChunk } from '../../compute/ingest/chunk.js';
 import { FaultLog, MAX_FAULTS } from '../../compute/ingest/fields.js';
 import { columnsOfLines } from '../../compute/ingest/flat-cells.js';
 import type { ComputePool } from '../../compute/pool.js';
 import { withBasePrices } from '../../storage/ingest/base-prices.js';
+import { CellCutter } from '../../storage/ingest/cell-chunks.js';
 import { cellChunks, snapshotChunks } from '../../storage/ingest/chunks.js';
 import { NO_MAPPING } from '../../storage/ingest/mapping.js';
 import { type RowSource, rowBatches } from '../../storage/ingest/rows.js';
@@ -88,6 +90,14 @@ describe.each(['cells', 'snapshots'] as const)('a file of %s', (dataset) => {
       expect(named).toEqual(Array.from({ length: MAX_FAULTS }, (_, i) => first + i));
     }
   });
+});
+
+it('a batch without rows is no end of a snapshot of cells', () => {
+  const cutter = new CellCutter('a file');
+  const rows = cellColumnsOfRows(Array.from({ length: 40_000 }, () => cells(T)[0]));
+  const batches = [rows, cellColumnsOfRows([]), rows];
+  expect(batches.map((batch) => cutter.add(batch))).toEqual([null, null, null]);
+  expect(cutter.finish()?.t).toHaveLength(80_000);
 });
 
 it('rows of other datasets are given up after ten broken lines', async () => {

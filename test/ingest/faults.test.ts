@@ -141,6 +141,10 @@ describe('faulty rows', () => {
       '1: json: must be an object',
       `2: json: ${whole}`,
     ]);
+    // Levels, and whatever flags describe, pass through the mapping of rows.
+    const level = { ...cells(T)[0], side: 'bid', price: 1, size: 1 };
+    const withNull = file('.ndjson', `${JSON.stringify(level)}\nnull\n`);
+    expect(await faultsOf('levels', withNull)).toEqual(['2: json: must be an object']);
     expect(await faultsOf('snapshots', file('.ndjson', Buffer.from([0x7b, 0xff, 0x7d])))).toEqual([
       '1: json: must be UTF-8',
     ]);
