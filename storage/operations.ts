@@ -91,6 +91,10 @@ const OPERATIONS = {
   exportTokens: ofStore<ExportSource['exportTokens']>(),
   exportDirectory: ofStore<ExportSource['exportDirectory']>(),
   exportBlocks: ofStore<ExportSource['exportBlocks']>(),
+  exportTableParts: ofStore<ExportSource['exportTableParts']>(),
+  exportTableRows: ofStore<ExportSource['exportTableRows']>(),
+  exportPosition: ofStore<ExportSource['exportPosition']>(),
+  exportRevised: ofStore<ExportSource['exportRevised']>(),
   /** The tokens in the queue, oldest first. */
   listQueue: ofStore<() => Promise<QueuedToken[]>>(),
 };

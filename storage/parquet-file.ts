@@ -56,7 +56,7 @@ export class ParquetWriter {
     const selected = columns.map(({ name, sql }) => `${sql} AS ${name}`).join(', ');
     const copy = `COPY (SELECT ${selected} FROM ${from}) TO ${literal(to)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, USE_TMP_FILE false, KV_METADATA {${literal(ARROW_SCHEMA_KEY)}: ${literal(arrowSchema(columns))}})`;
     await (table === undefined ? this.database.run(copy) : this.database.runOn(table, copy));
-    await markTimestampUtc(to);
+    if (columns.some(({ name }) => name === 'timestamp')) await markTimestampUtc(to);
   }
 
   close(): void {

@@ -106,6 +106,10 @@ export class Store implements StoreOperations {
   readonly exportTokens: ExportSource['exportTokens'];
   readonly exportDirectory: ExportSource['exportDirectory'];
   readonly exportBlocks: ExportSource['exportBlocks'];
+  readonly exportTableParts: ExportSource['exportTableParts'];
+  readonly exportTableRows: ExportSource['exportTableRows'];
+  readonly exportPosition: ExportSource['exportPosition'];
+  readonly exportRevised: ExportSource['exportRevised'];
   readonly keys: KeyRing;
   readonly usage: UsageBook;
   readonly queue: WaitingTokens;
@@ -147,6 +151,10 @@ export class Store implements StoreOperations {
     this.exportTokens = (afterId) => exports.exportTokens(afterId);
     this.exportDirectory = (request) => exports.exportDirectory(request);
     this.exportBlocks = (ids) => exports.exportBlocks(ids);
+    this.exportTableParts = (...of) => exports.exportTableParts(...of);
+    this.exportTableRows = (...of) => exports.exportTableRows(...of);
+    this.exportPosition = () => exports.exportPosition();
+    this.exportRevised = (...of) => exports.exportRevised(...of);
   }
 
   /**

@@ -2,7 +2,13 @@
 import { MAX_T_S } from '../../compute/ingest/fields.js';
 import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
 import { UsageError } from '../../storage/errors.js';
-import { type ExportCounts, type ExportRequest, exportStore } from '../../storage/export/export.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ExportCounts,
+  type ExportRequest,
+  exportStore,
+  Seen,
+} from '../../storage/export/export.js';
 import { ExportFolder } from '../../storage/export/folder.js';
 import type { ExportView } from '../../storage/export/layout.js';
 import type { UseStore } from '../../storage/operations.js';
@@ -32,6 +38,43 @@ export function windowOf(
   const fromS = Math.ceil(from ?? Math.max(0, toS - defaultLengthS));
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
   return { fromS, toS, nowS };
+}
+
+/** How often an export that follows looks for changes. */
+const FOLLOW_EVERY_MS = 5000;
+
+/**
+ * Brings a folder up to date again and again, until `stop` aborts. Each round looks only at what has changed.
+ * @param requestNow the request at a moment
+ * @param onRound called after a round that has changed something
+ * @throws what the first round throws; later failures go to `onFailure`, and the next round tries again
+ */
+export async function followStore(
+  useStore: UseStore,
+  out: string,
+  requestNow: () => Omit<ExportRequest, 'folder'>,
+  onRound: (counts: ExportCounts) => void,
+  onFailure: (error: unknown) => void,
+  stop: AbortSignal | undefined,
+): Promise<void> {
+  const folder = await ExportFolder.open(out, requestNow().view);
+  const seen = new Seen();
+  const isStopped = (): boolean => stop?.aborted === true;
+  try {
+    for (let isFirst = true; !isStopped(); isFirst = false) {
+      try {
+        const request = { folder, ...requestNow() };
+        const counts = await useStore((store) => exportStore(request, store, seen));
+        if (isFirst || counts.written + counts.removed > 0) onRound(counts);
+      } catch (error) {
+        if (isFirst || isStopped()) throw error;
+        onFailure(error);
+      }
+      await sleep(FOLLOW_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+    }
+  } finally {
+    await folder.close();
+  }
 }
 
 /** Opens a folder and brings it up to date once. */

@@ -18,7 +18,7 @@ import type { GivenBatch, GivenColumn, GivenTable } from '../duckdb/given-column
 import { writeFully } from '../disk.js';
 import { literal, type ParquetColumn, type ParquetSource } from '../parquet-file.js';
 import type { DayPlan } from './depth-plan.js';
-import type { ExportDataset } from './layout.js';
+import type { DepthDataset } from './layout.js';
 import { BLOCKS_AT_ONCE, type ExportSource } from './source.js';
 
 /** Every market counts. */
@@ -225,7 +225,7 @@ class DepthTable implements GivenTable {
 
 /** The rows of a file of depth. */
 export function depthTable(
-  dataset: ExportDataset,
+  dataset: DepthDataset,
   plan: DayPlan,
   markets: ShownMarkets,
   blocks: StagedBlocks,

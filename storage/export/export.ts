@@ -13,13 +13,21 @@ import { depthSource, depthTable, segmentsOf, shownMarkets, StagedBlocks } from 
 import type { ExportFolder } from './folder.js';
 import {
   dayOf,
+  DEPTH_DATASETS,
+  type DepthDataset,
   depthFile,
   type ExportDataset,
   type ExportView,
   type NamedFile,
   nameOf,
+  TABLE_DATASETS,
+  tableFile,
+  tableOfFile,
+  TOKENS,
 } from './layout.js';
-import type { ExportToken } from './source.js';
+import type { ExportTableName, TablePart } from './table-columns.js';
+import { digestOfPart, readPart } from './tables.js';
+import type { ExportDirectory, ExportPosition, ExportToken } from './source.js';
 
 /** Files that are written at the same time. */
 const WRITERS = 2;
@@ -57,7 +65,7 @@ export interface ExportCounts {
 interface Task {
   file: string;
   token: ExportToken;
-  dataset: ExportDataset;
+  dataset: DepthDataset;
   plan: DayPlan;
   /** Of the file's day. */
   window: Window;
@@ -71,21 +79,47 @@ interface ListedFile extends NamedFile {
 
 const tokenKey = ({ chain, address }: TokenName): string => `${chain}:${address}`;
 
+/** What is known of a store after a run that a later run with the same request need not look at again. */
+export class Seen {
+  at: ExportPosition | null = null;
+  nowS = 0;
+  /** By token: its stamp, and the time of its last snapshot. */
+  readonly tokens = new Map<string, { stamp: string | null; lastT: number }>();
+
+  /** Whether nothing can differ. */
+  isAll({ history, position }: ExportPosition): boolean {
+    if (this.at?.history !== history || this.at.position !== position) return false;
+    return [...this.tokens.values()].every(({ lastT }) => lastT <= this.nowS);
+  }
+}
+
 /**
  * Brings an export up to date with a store.
- * @param isDue whether a token has to be looked at; default: all are
+ * @param seen by an earlier run; it learns from this one
  * @throws InputError if the store does not know a token; DiskFullError; DamageError
  */
 export async function exportStore(
   request: ExportRequest,
   store: StoreOperations,
-  isDue: (token: ExportToken) => boolean = () => true,
+  seen = new Seen(),
 ): Promise<ExportCounts> {
-  const run = new Run(request, store);
+  // Commits during the run are looked at again.
+  const at = await store.exportPosition();
+  if (seen.at?.history !== at.history) seen.tokens.clear();
+  const run = new Run(request, store, seen);
+  if (seen.isAll(at)) return run.counts;
   const writers: ParquetWriter[] = [];
   try {
     for (let i = 0; i < WRITERS; i++) writers.push(await ParquetWriter.open());
-    await run.all(writers, isDue);
+    await run.tables(writers[0]);
+    await run.all(writers);
+    seen.at = at;
+    seen.nowS = request.nowS;
+  } catch (error) {
+    // What it has planned may not be written.
+    seen.at = null;
+    seen.tokens.clear();
+    throw error;
   } finally {
     for (const writer of writers) writer.close();
     await request.folder.flush();
@@ -97,16 +131,72 @@ class Run {
   readonly counts: ExportCounts = { written: 0, rows: 0, bytes: 0, unchanged: 0, removed: 0 };
   /** The listed files of depth in the request's window, by token. */
   private readonly listed: Map<string, ListedFile[]>;
+  private readonly depth: readonly DepthDataset[];
 
   constructor(
     private readonly request: ExportRequest,
     private readonly store: StoreOperations,
+    private readonly seen: Seen,
   ) {
+    this.depth = DEPTH_DATASETS.filter((dataset) => request.datasets.includes(dataset));
     this.listed = this.listedFiles();
   }
 
-  async all(writers: readonly ParquetWriter[], isDue: (token: ExportToken) => boolean) {
-    const tasks = this.tasks(isDue);
+  /** Brings the datasets up to date that are tables: whole ones, and the days of the window. */
+  async tables(writer: ParquetWriter): Promise<void> {
+    const { datasets, folder, fromS, toS } = this.request;
+    for (const table of [TOKENS, ...TABLE_DATASETS] as const) {
+      if (table !== TOKENS && !datasets.includes(table)) continue;
+      const days = { fromS: dayOf(fromS), toS: dayOf(toS - 1) + DAY_S };
+      const parts = await this.store.exportTableParts(table, days.fromS, days.toS);
+      const kept = new Set(parts.map(({ dayS }) => tableFile(table, dayS)));
+      for (const part of parts) await this.writeTable(table, part, days, writer);
+      for (const file of Object.keys(folder.files)) {
+        const named = tableOfFile(file);
+        if (named?.table !== table || kept.has(file)) continue;
+        const { dayS } = named;
+        if (dayS === null || (dayS >= days.fromS && dayS < days.toS)) await this.drop(file);
+      }
+    }
+  }
+
+  private async writeTable(
+    table: ExportTableName,
+    wanted: TablePart,
+    days: Window,
+    writer: ParquetWriter,
+  ): Promise<void> {
+    const { folder } = this.request;
+    const { dayS } = wanted;
+    const file = tableFile(table, dayS);
+    if (await this.isAsListed(file, digestOfPart(table, wanted))) {
+      this.counts.unchanged++;
+      return;
+    }
+    const read = await readPart(this.store, table, wanted);
+    if (read === null) {
+      if (folder.files[file] !== undefined) await this.drop(file);
+      return;
+    }
+    const { part, rowCount, source } = read;
+    const window = dayS === null ? days : { fromS: dayS, toS: dayS + DAY_S };
+    const known = { digest: digestOfPart(table, part), from: window.fromS, to: window.toS };
+    const { rows, bytes } = await folder.put(file, known, async (to) => {
+      await writer.write(source, to);
+      return rowCount;
+    });
+    this.count(file, rows, bytes);
+  }
+
+  private count(file: string, rows: number, bytes: number): void {
+    this.counts.written++;
+    this.counts.rows += rows;
+    this.counts.bytes += bytes;
+    this.request.onProgress?.(this.counts, file);
+  }
+
+  async all(writers: readonly ParquetWriter[]): Promise<void> {
+    const tasks = this.tasks();
     // Each writer takes the next task once it has written one; the first failure ends the tasks.
     const written = writers.map(async (writer) => {
       for await (const task of { [Symbol.asyncIterator]: () => tasks }) {
@@ -118,11 +208,11 @@ class Run {
   }
 
   private listedFiles(): Map<string, ListedFile[]> {
-    const { folder, datasets, tier, fromS, toS } = this.request;
+    const { folder, tier, fromS, toS } = this.request;
     const listed = new Map<string, ListedFile[]>();
     for (const file of Object.keys(folder.files)) {
       const named = nameOf(file);
-      if (named === null || !datasets.includes(named.dataset)) continue;
+      if (named === null || !this.depth.includes(named.dataset)) continue;
       if (tier !== null && named.tier !== tier) continue;
       if (named.dayS + DAY_S <= fromS || named.dayS >= toS) continue;
       const own = listed.get(tokenKey(named)) ?? [];
@@ -132,7 +222,7 @@ class Run {
     return listed;
   }
 
-  private async *tasks(isDue: (token: ExportToken) => boolean): AsyncGenerator<Task> {
+  private async *tasks(): AsyncGenerator<Task> {
     const { tokens } = this.request;
     const wanted = tokens && new Set(tokens.map(tokenKey));
     const gone = new Set(this.listed.keys());
@@ -142,7 +232,7 @@ class Run {
       if (wanted?.has(key) === false) continue;
       wanted?.delete(key);
       const hasAny = token.stamp !== null || this.listed.has(key);
-      if (hasAny && isDue(token)) yield* this.tasksOf(token);
+      if (hasAny && this.isDue(token)) yield* this.tasksOf(token);
     }
     const [unknown] = wanted ?? [];
     if (unknown !== undefined) throw new InputError(`the store does not know the token ${unknown}`);
@@ -154,10 +244,14 @@ class Run {
   private async *tasksOf(token: ExportToken): AsyncGenerator<Task> {
     const { request, store } = this;
     const plans = new TokenPlans(store, token, request.view, request.nowS);
-    const listed = this.listed.get(tokenKey(token)) ?? [];
-    for (const dayS of await this.daysOf(plans, listed)) {
+    const key = tokenKey(token);
+    const listed = this.listed.get(key) ?? [];
+    const span = await plans.span();
+    const isChanged = await this.changedDays(token);
+    for (const dayS of this.daysOf(span, listed)) {
+      if (!isChanged(dayS)) continue;
       const ofDay = listed.filter((one) => one.dayS === dayS);
-      for (const dataset of request.datasets) {
+      for (const dataset of this.depth) {
         const own = ofDay.filter((one) => one.dataset === dataset);
         const window = this.windowOf(dayS, own);
         const planned = await this.plansOf(plans, dayS, window);
@@ -171,6 +265,28 @@ class Run {
         for (const { file, tier } of own) if (!kept.has(tier)) await this.drop(file);
       }
     }
+    this.seen.tokens.set(key, { stamp: token.stamp, lastT: span?.lastT ?? -1 });
+  }
+
+  private isDue(token: ExportToken): boolean {
+    const known = this.seen.tokens.get(tokenKey(token));
+    // Snapshots of the future are shown later.
+    return known?.stamp !== token.stamp || known.lastT > this.seen.nowS;
+  }
+
+  /** Which days of a token can differ from what an earlier run has seen. */
+  private async changedDays(token: ExportToken): Promise<(dayS: number) => boolean> {
+    const known = this.seen.tokens.get(tokenKey(token));
+    const { at, nowS } = this.seen;
+    if (known === undefined || at === null) return () => true;
+    const revised = await this.store.exportRevised(token, at.position);
+    if (revised === null) return () => true;
+    const days = new Set(revised);
+    // Near a day's end, a step has snapshots of two days.
+    const aroundS = this.request.view.step_s === null ? 0 : DAY_S;
+    const newS = dayOf(Math.max(0, Math.min(known.lastT, nowS))) - aroundS;
+    return (dayS) =>
+      dayS >= newS || [-aroundS, 0, aroundS].some((shiftS) => days.has(dayS + shiftS));
   }
 
   private async plansOf(plans: TokenPlans, dayS: number, window: Window): Promise<DayPlan[]> {
@@ -180,9 +296,8 @@ class Run {
   }
 
   /** Days that have snapshots, or files, ascending. */
-  private async daysOf(plans: TokenPlans, listed: readonly ListedFile[]): Promise<number[]> {
+  private daysOf(span: ExportDirectory['span'], listed: readonly ListedFile[]): number[] {
     const { fromS, toS } = this.request;
-    const span = await plans.span();
     const days = new Set(listed.map(({ dayS }) => dayS));
     if (span !== null) {
       const end = Math.min(toS, span.lastT + 1);
@@ -205,15 +320,20 @@ class Run {
     return window;
   }
 
-  private async isUpToDate({ file, dataset, plan }: Task): Promise<boolean> {
+  private isUpToDate({ file, dataset, plan }: Task): Promise<boolean> {
+    return this.isAsListed(file, digestOf(plan, dataset));
+  }
+
+  /** Whether a file is listed with this digest, and is there. */
+  private async isAsListed(file: string, digest: string): Promise<boolean> {
     const { folder } = this.request;
     const known = folder.files[file];
-    if (known?.digest !== digestOf(plan, dataset)) return false;
+    if (known?.digest !== digest) return false;
     return (await fileBytes(path.join(folder.folder, file))) === known.bytes;
   }
 
   private async write(task: Task, writer: ParquetWriter): Promise<void> {
-    const { folder, onProgress } = this.request;
+    const { folder } = this.request;
     let isReplaced = false;
     await readStored(async () => {
       const current = isReplaced ? await this.plannedAgain(task) : task;
@@ -225,10 +345,7 @@ class Run {
         { digest: digestOf(plan, dataset), from: window.fromS, to: window.toS },
         (to) => this.writeFile(current, writer, to),
       );
-      this.counts.written++;
-      this.counts.rows += rows;
-      this.counts.bytes += bytes;
-      onProgress?.(this.counts, file);
+      this.count(file, rows, bytes);
     });
   }
 

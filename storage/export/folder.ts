@@ -8,7 +8,7 @@ import { namesInFolder, syncFile, writeWhole } from '../disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from '../errors.js';
 import { takeLock } from '../file-lock.js';
 import {
-  EXPORT_DATASETS,
+  EXPORT_FOLDERS,
   type ExportFile,
   type ExportIndex,
   type ExportView,
@@ -16,9 +16,12 @@ import {
   INDEX_FORMAT,
   LOCK_FILE,
   nameOf,
+  tableOfFile,
   PARTIAL_ENDING,
   partialOf,
 } from './layout.js';
+
+const isOurs = (file: string): boolean => nameOf(file) !== null || tableOfFile(file) !== null;
 
 /** How often `_fathom.json` is written while files are. */
 const INDEX_EVERY_MS = 5000;
@@ -30,6 +33,8 @@ const UNKNOWN = '';
 export class ExportFolder {
   private isChanged = false;
   private writtenMs = performance.now();
+  /** The last writing of `_fathom.json`; the next one waits for it. */
+  private writing: Promise<void> = Promise.resolve();
 
   private constructor(
     readonly folder: string,
@@ -90,11 +95,11 @@ export class ExportFolder {
 
   /** Removes what a killed process left half written, and lists what it did not list any more. */
   private async findUnlisted(): Promise<void> {
-    for (const dataset of EXPORT_DATASETS) {
+    for (const dataset of EXPORT_FOLDERS) {
       for (const name of await filesBelow(this.folder, dataset)) {
         if (path.basename(name).startsWith('.') && name.includes(PARTIAL_ENDING)) {
           await rm(path.join(this.folder, name), { force: true });
-        } else if (this.files[name] === undefined && nameOf(name) !== null) {
+        } else if (this.files[name] === undefined && isOurs(name)) {
           this.index.files[name] = { digest: UNKNOWN, from: 0, to: 0, rows: 0, bytes: 0 };
           this.isChanged = true;
         }
@@ -154,7 +159,15 @@ export class ExportFolder {
     await this.flush().finally(() => this.unlock());
   }
 
-  private async writeIndex(): Promise<void> {
+  private writeIndex(): Promise<void> {
+    // Several files may be finished at once.
+    this.writtenMs = performance.now();
+    this.writing = this.writing.catch(() => undefined).then(() => this.writeIndexNow());
+    return this.writing;
+  }
+
+  private async writeIndexNow(): Promise<void> {
+    this.isChanged = false;
     const { files, ...head } = this.index;
     const sorted = Object.keys(files)
       .sort()
@@ -164,10 +177,9 @@ export class ExportFolder {
     const file = path.join(this.folder, INDEX_FILE);
     // Others read it, too.
     await writeWhole(file, Buffer.from(text), 0o644).catch((error: unknown) => {
+      this.isChanged = true;
       throw namedError(error, this.folder);
     });
-    this.isChanged = false;
-    this.writtenMs = performance.now();
   }
 }
 

@@ -4,9 +4,21 @@ import type { Tier } from '../../compute/market.js';
 import type { ReplayGroup } from '../../compute/replay/query.js';
 import { DAY_S, isoOf } from '../../compute/time.js';
 import type { TokenName } from '../contract.js';
+import { EXPORT_TABLES, type ExportTableName } from './table-columns.js';
 
-export const EXPORT_DATASETS = ['cells', 'snapshots'] as const;
+/** Datasets of depth: a file for each day, token and tier. */
+export const DEPTH_DATASETS = ['cells', 'snapshots'] as const;
+export type DepthDataset = (typeof DEPTH_DATASETS)[number];
+/** Datasets that are tables of the store: whole, or a file for each day. */
+export const TABLE_DATASETS = ['dca_orders', 'limit_orders', 'dlmm_hours', 'token_hours'] as const;
+export const EXPORT_DATASETS = [...DEPTH_DATASETS, ...TABLE_DATASETS] as const;
 export type ExportDataset = (typeof EXPORT_DATASETS)[number];
+/** What a run without others exports; every run adds TOKENS. */
+export const DEFAULT_DATASETS: readonly ExportDataset[] = DEPTH_DATASETS;
+/** The table of all tokens, to find addresses by symbols. */
+export const TOKENS = 'tokens';
+/** The folders of an export. */
+export const EXPORT_FOLDERS = [TOKENS, ...EXPORT_DATASETS] as const;
 
 /** Lists what is in an export. */
 export const INDEX_FILE = '_fathom.json';
@@ -51,7 +63,7 @@ const dateOf = (dayS: number): string => isoOf(dayS).slice(0, 10);
 
 /** A file with a day of a token's depth. */
 export function depthFile(
-  dataset: ExportDataset,
+  dataset: DepthDataset,
   { chain, address }: TokenName,
   dayS: number,
   tier: Tier,
@@ -59,9 +71,26 @@ export function depthFile(
   return `${dataset}/chain=${chain}/date=${dateOf(dayS)}/${address}-${tier}.parquet`;
 }
 
+/** A file with a table, or with a day of it. */
+export function tableFile(table: ExportTableName, dayS: number | null): string {
+  const folder = dayS === null ? '' : `date=${dateOf(dayS)}/`;
+  return `${table}/${folder}${table}.parquet`;
+}
+
+/** Whether the files of a dataset are named by tableFile(). */
+const TABLE_FILE = /^([a-z_]+)\/(?:date=(\d{4}-\d\d-\d\d)\/)?\1\.parquet$/;
+
+/** The table of a file, and its day (null: all of it); null for other files. */
+export function tableOfFile(file: string): { table: ExportTableName; dayS: number | null } | null {
+  const [, name, date] = TABLE_FILE.exec(file) ?? [];
+  const table = (Object.keys(EXPORT_TABLES) as ExportTableName[]).find((known) => known === name);
+  if (table === undefined) return null;
+  return { table, dayS: date === undefined ? null : Date.parse(`${date}T00:00:00Z`) / 1000 };
+}
+
 /** What the name of a file says about its data. */
 export interface NamedFile extends TokenName {
-  dataset: ExportDataset;
+  dataset: DepthDataset;
   dayS: number;
   tier: Tier;
 }
@@ -69,10 +98,10 @@ export interface NamedFile extends TokenName {
 const DEPTH_FILE =
   /^([a-z_]+)\/chain=(mainchain|evmchain)\/date=(\d{4}-\d\d-\d\d)\/([0-9A-Za-z]+)-(raw|15m|1h)\.parquet$/;
 
-/** null for a file that no export writes. */
+/** null for a file without depth. */
 export function nameOf(file: string): NamedFile | null {
   const [, dataset, chain, date, address, tier] = DEPTH_FILE.exec(file) ?? [];
-  if (!EXPORT_DATASETS.some((known) => known === dataset)) return null;
+  if (!DEPTH_DATASETS.some((known) => known === dataset)) return null;
   const dayS = Date.parse(`${date}T00:00:00Z`) / 1000;
   return Number.isNaN(dayS) ? null : ({ dataset, chain, address, tier, dayS } as NamedFile);
 }

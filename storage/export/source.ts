@@ -1,4 +1,5 @@
 /** What an export reads from a store, in bounded parts: operations of commands (storage/operations.ts). */
+import { MAX_T_S } from '../../compute/ingest/fields.js';
 import type { Market } from '../../compute/market.js';
 import { SegmentGoneError, type TokenName } from '../contract.js';
 import { byTier, type Directory, lastTime, overlapping } from '../depth/directory.js';
@@ -7,6 +8,14 @@ import type { DepthReader } from '../depth/depth-reader.js';
 import type { Directories } from '../depth/directories.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
+import { dayOf } from './layout.js';
+import {
+  type ExportTableName,
+  type TablePart,
+  tableParts,
+  type TableRows,
+  tableRows,
+} from './table-columns.js';
 
 /** Tokens in one reply. */
 const TOKENS_AT_ONCE = 2000;
@@ -48,6 +57,19 @@ export interface ExportSource {
   exportDirectory(request: DirectoryRequest): Promise<ExportDirectory>;
   /** The LZ4 blocks of at most BLOCKS_AT_ONCE segments, in order; null if one was replaced. @throws DamageError */
   exportBlocks(segmentIds: readonly number[]): Promise<Uint8Array[] | null>;
+  /** The files of a table; see tableParts(). */
+  exportTableParts(name: ExportTableName, fromS: number, toS: number): Promise<TablePart[]>;
+  /** The next rows of such a file; see tableRows(). */
+  exportTableRows(name: ExportTableName, dayS: number | null, after: number): Promise<TableRows>;
+  /** Where the store stands among its commits; a position means the same only in the same history. */
+  exportPosition(): Promise<ExportPosition>;
+  /** Days of the token's snapshots that commits after a position have revised or deleted; null if any may be. */
+  exportRevised(token: TokenName, after: number): Promise<number[] | null>;
+}
+
+export interface ExportPosition {
+  history: string;
+  position: number;
 }
 
 interface Parts {
@@ -95,6 +117,37 @@ export class StoreExports implements ExportSource {
       // Read after the directory: a commit in between only appends markets.
       markets: this.parts.depth.markets(token.tokenId).slice(knownMarkets),
     };
+  }
+
+  exportTableParts(name: ExportTableName, fromS: number, toS: number): Promise<TablePart[]> {
+    return tableParts(this.parts.database, name, fromS, toS);
+  }
+
+  exportTableRows(name: ExportTableName, dayS: number | null, after: number): Promise<TableRows> {
+    return tableRows(this.parts.database, name, dayS, after);
+  }
+
+  exportPosition(): Promise<ExportPosition> {
+    const { commitHistory: history, position } = this.parts.depth;
+    return Promise.resolve({ history, position });
+  }
+
+  async exportRevised({ chain, address }: TokenName, after: number): Promise<number[] | null> {
+    const { catalog, depth } = this.parts;
+    const token = catalog.token(chain, address);
+    if (token === undefined || !depth.remembers(after)) return null;
+    const view = await depth.view(token.tokenId);
+    const days = new Set<number>();
+    if (view.lastRevision <= after) return [];
+    for (let fromS = 0; fromS < Infinity;) {
+      const window = { after, upTo: view.position, fromS, toS: MAX_T_S + 1 };
+      const revised = await view.revised(window);
+      if (revised === null || revised.lastT !== null) return null;
+      const { times, first, end, nextS } = revised;
+      for (let i = first; i < end; i++) days.add(dayOf(times[i]));
+      fromS = nextS;
+    }
+    return [...days];
   }
 
   async exportBlocks(segmentIds: readonly number[]): Promise<Uint8Array[] | null> {

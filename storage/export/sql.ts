@@ -7,7 +7,7 @@ import { InputError } from '../errors.js';
 import { type CheckedQuery, QueryDatabase, queryError } from '../duckdb/query-database.js';
 import { globEscaped, literal } from '../parquet-file.js';
 import { readIndex } from './folder.js';
-import { EXPORT_DATASETS } from './layout.js';
+import { DEPTH_DATASETS, EXPORT_DATASETS, EXPORT_FOLDERS } from './layout.js';
 
 /** Memory of the DuckDB that runs the query; it writes the rest into a temporary folder. */
 const QUERY_MEMORY_MIB = 1024;
@@ -30,10 +30,12 @@ export async function openExport(folder: string, temporary: string): Promise<Que
     );
   }
   const real = await realpath(folder);
-  const views = EXPORT_DATASETS.filter((dataset) => existsSync(path.join(real, dataset))).map(
+  const views = EXPORT_FOLDERS.filter((dataset) => existsSync(path.join(real, dataset))).map(
     (dataset) => {
       const files = literal(globEscaped(path.join(real, dataset)) + '/**/*.parquet');
-      return `CREATE VIEW ${dataset} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true, hive_types = {'chain': VARCHAR, 'date': DATE})`;
+      const isDepth = DEPTH_DATASETS.some((known) => known === dataset);
+      const hive = isDepth ? `, hive_types = {'chain': VARCHAR, 'date': DATE}` : '';
+      return `CREATE VIEW ${dataset} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true${hive})`;
     },
   );
   return QueryDatabase.open({

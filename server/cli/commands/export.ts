@@ -6,13 +6,13 @@ import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import type { TokenName } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
 import type { ExportCounts, ExportRequest } from '../../../storage/export/export.js';
-import { EXPORT_DATASETS } from '../../../storage/export/layout.js';
+import { DEFAULT_DATASETS, EXPORT_DATASETS } from '../../../storage/export/layout.js';
 import { MAX_PCT, MIN_PCT, STEP_NAMES, STEPS } from '../../replay/parameters.js';
 import { defineCommand } from '../command.js';
-import { exportDepth, windowOf } from '../export-run.js';
+import { exportDepth, followStore, windowOf } from '../export-run.js';
 import { type Flags, type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
-import { counted, mebibytes, printJson, ProgressLine, printNote } from '../output.js';
+import { counted, failureText, mebibytes, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
 import { closingAtSignal } from '../signals.js';
 
@@ -76,12 +76,13 @@ const FLAGS = {
     default: String(DEFAULT_MAX_PCT),
     read: percent,
   },
+  follow: { meaning: 'goes on as the store changes, until a signal comes' },
   json: JSON_OUTPUT,
 } as const satisfies Flags;
 
 export const command = defineCommand({
   about:
-    'Writes depth as Parquet files that DuckDB, ClickHouse, Spark, Polars and pandas read as one table: a file for each day and token. A second run writes only days that are new or have changed, and removes those that are gone. Readers never see half a file. A server that has the store open keeps serving.',
+    'Writes depth, orders and hours as Parquet files that DuckDB, ClickHouse, Spark, Polars and pandas read as one table: a file for each day and token. A second run writes only days that are new or have changed, and removes those that are gone. Readers never see half a file. A server that has the store open keeps serving.',
   flags: FLAGS,
   examples: [
     'fathom export --out export',
@@ -111,7 +112,7 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const minPct = flags['min-pct'] ?? DEFAULT_MIN_PCT;
   const maxPct = flags['max-pct'] ?? DEFAULT_MAX_PCT;
   if (minPct >= maxPct) throw new UsageError(`--min-pct: expected less than --max-pct (${maxPct})`);
-  const window = windowOf(flags);
+  windowOf(flags);
   const view = {
     group,
     min_pct: minPct,
@@ -121,23 +122,29 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const { useStore } = await storeOf(flags);
   const tokens: TokenName[] = [];
   for (const named of flags.token) tokens.push(await storedToken(useStore, named));
-  const startedMs = performance.now();
   const progress = new ProgressLine();
-  const request = {
+  const request = (): Omit<ExportRequest, 'folder'> => ({
     view,
-    datasets: flags.dataset.length === 0 ? EXPORT_DATASETS : [...new Set(flags.dataset)],
+    datasets: flags.dataset.length === 0 ? DEFAULT_DATASETS : [...new Set(flags.dataset)],
     tier,
     tokens: tokens.length === 0 ? null : tokens,
-    ...window,
-    onProgress: ({ written, rows }: ExportCounts, file: string) =>
+    ...windowOf(flags),
+    onProgress: ({ written, rows }, file) =>
       progress.show(`${counted(written, 'file')}, ${counted(rows, 'row')}; ${file}`),
-  } satisfies Omit<ExportRequest, 'folder'>;
-  const counts = await closingAtSignal(() => exportDepth(useStore, out, request)).finally(() =>
-    progress.end(),
-  );
-  const seconds = Math.round(performance.now() - startedMs) / 1000;
-  printNote(`${out}: ${resultText(counts)} in ${seconds} s`);
-  if (flags.json) printJson({ out, ...counts, seconds });
+  });
+  let startedMs = performance.now();
+  const report = (counts: ExportCounts): void => {
+    progress.end();
+    const seconds = Math.round(performance.now() - startedMs) / 1000;
+    printNote(`${out}: ${resultText(counts)}${flags.follow ? '' : ` in ${seconds} s`}`);
+    if (flags.json) printJson({ out, ...counts, seconds });
+    startedMs = performance.now();
+  };
+  await closingAtSignal(async (stop) => {
+    if (!flags.follow) return report(await exportDepth(useStore, out, request()));
+    const fail = (error: unknown): void => printNote(`${failureText(error)}; trying again`);
+    return followStore(useStore, out, request, report, fail, stop);
+  }).finally(() => progress.end());
 }
 
 function resultText({ written, rows, bytes, unchanged, removed }: ExportCounts): string {

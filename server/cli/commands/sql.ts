@@ -67,7 +67,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Runs a query of DuckDB over an export, whose datasets are the views cells and snapshots. Without --export, it first exports what the query needs of some tokens into a temporary folder. Queries can only read.',
+    'Runs a query of DuckDB over an export, whose datasets are views: cells, snapshots, tokens and others. Without --export, it first exports what the query needs of some tokens into a temporary folder. Queries can only read.',
   words: { sql: {} },
   flags: FLAGS,
   examples: [
