@@ -93,7 +93,9 @@ export function pickToken<T extends TokenCandidate>(
   const what = `the symbol '${quoted(symbol)}'`;
   if (same.length === 0) {
     const nearest = there.slice(0, SHOWN);
-    const hint = nearest.length === 0 ? `expected ${FORMS}` : `nearest: ${listed(nearest)}`;
+    const chains = symbol.includes(':') ? ` with CHAIN ${CHAINS.join(' or ')}` : '';
+    const hint =
+      nearest.length === 0 ? `expected ${FORMS}${chains}` : `nearest: ${listed(nearest)}`;
     throw new SymbolError(`no token${where} has ${what}; ${hint}`, 'unknown_symbol', nearest);
   }
   const counted = `${same.length} tokens${where} have ${what}`;

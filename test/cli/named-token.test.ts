@@ -24,7 +24,12 @@ const TOKENS: Partial<TokenRow>[] = [
   { ...EVM, address: evm('2'), symbol: 'USD', name: 'No depth', price_usd: 1 },
   { ...EVM, address: evm('3'), symbol: 'USD', coverage: 'excluded' },
   { ...EVM, address: evm('4'), symbol: 'usd', name: 'Another case' },
-  { address: DEPTH_ONLY, symbol: 'a:b 🐶', coverage: 'depth_only' },
+  {
+    address: DEPTH_ONLY,
+    symbol: 'a:b 🐶',
+    name: `\u001b[2J${'x'.repeat(60)}`,
+    coverage: 'depth_only',
+  },
   { ...EVM, address: evm('5'), symbol: MINT, name: 'An address' },
 ];
 
@@ -49,7 +54,11 @@ const tokenOf = ({ stdout }: Ended): string => (JSON.parse(stdout) as Json).toke
 const FOUND: [string, string, string][] = [
   ['mainchain:SOL', `mainchain:${MINT}`, `SOL is mainchain:${MINT} (Wrapped SOL)\n`],
   ['USD', `mainchain:${OTHER_MINT}`, `USD is mainchain:${OTHER_MINT} (The real one)\n`],
-  ['a:b 🐶', `mainchain:${DEPTH_ONLY}`, `a:b 🐶 is mainchain:${DEPTH_ONLY}\n`],
+  [
+    'a:b 🐶',
+    `mainchain:${DEPTH_ONLY}`,
+    `a:b 🐶 is mainchain:${DEPTH_ONLY} ( [2J${'x'.repeat(35)}…)\n`,
+  ],
   [MINT, `mainchain:${MINT}`, ''],
   [`mainchain:${MINT}`, `mainchain:${MINT}`, ''],
 ];
@@ -69,7 +78,7 @@ const REFUSED: [string, string][] = [
   ],
   [
     'solana:x',
-    "no token has the symbol 'solana:x'; expected an address, CHAIN:ADDRESS, a symbol or CHAIN:SYMBOL",
+    "no token has the symbol 'solana:x'; expected an address, CHAIN:ADDRESS, a symbol or CHAIN:SYMBOL with CHAIN mainchain or evmchain",
   ],
   ['mainchain:0x12', "no token on mainchain has the symbol '0x12'; expected an address"],
 ];
