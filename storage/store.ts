@@ -80,6 +80,7 @@ import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
 import { searchTokens, tokensOfSymbols } from './token-search.js';
+import { wallS } from './wall-clock.js';
 import { DiskFullError, InputError, isDiskFull } from './errors.js';
 
 /** Size of what probe() writes: one block of a disk. */
@@ -281,7 +282,7 @@ export class Store implements StoreOperations {
   }
 
   tokensOfSymbols(symbols: readonly string[]): Promise<TokenSymbol[]> {
-    return tokensOfSymbols(this.parts.database, symbols);
+    return tokensOfSymbols({ ...this.parts, depth: this.depth }, symbols, wallS());
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Tokens by symbol on the command line: in a store without a server, beside one, and over HTTP. */
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
@@ -103,6 +104,30 @@ describe.each(['without a server', 'beside a server'])('a store %s', (where) => 
     expect(ended.stderr).toContain(`--token: ${message}`);
     expect(ended.stderr.trim().split('\n').length).toBe(1);
     expect(ended.status).toBe(1);
+  });
+
+  it('gives the rows of a symbol to its only scored token', async () => {
+    const file = path.join(temporaryDirectory(), 'cells.csv');
+    const ingested = (coin: string): Promise<Ended> => {
+      const head =
+        'coin,t,price_usd,source,exchange_type,market_address,bin,support_usd,resistance_usd';
+      writeFileSync(file, `${head}\n${coin},${T},1,Orca,DEX,pool-1,0,1,1\n`);
+      const words = ['ingest', 'cells', file, '--token-column', 'coin', '--dry-run', '--json'];
+      return fathom([...words, '--data', data]);
+    };
+    const taken = await ingested('USD');
+    expect([taken.status, taken.stderr]).toEqual([0, expect.stringContaining('1 snapshot')]);
+    // The token that has a snapshot at this time.
+    expect((JSON.parse(taken.stdout) as Json).files).toMatchObject([
+      { replaced: { snapshots: 1 } },
+    ]);
+    const refused = await ingested('SOL');
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(
+        'add --set chain=evmchain or --set chain=mainchain, or give addresses',
+      ),
+    ]);
   });
 
   it('has one scored token for prune and import, too', async () => {
