@@ -211,6 +211,42 @@ describe('fathom collect', () => {
   });
 });
 
+/** What `fathom collect` says at its end. */
+const storedBy = (err: string): number =>
+  Number(/stored ([\d,]+) snapshots, refused 0, dropped 0/.exec(err)?.[1].replaceAll(',', ''));
+
+it('two collectors of one token as two processes: both are stored, with a server and after its end', async () => {
+  const at = await exchange();
+  const data = path.join(temporaryDirectory(), 'data');
+  const server = fathom('serve', '--data', data, '--port', '0', '--log-format', 'json');
+  await until(() => server.output.err.includes('"url":"'));
+  const collectors = ['PF_A', 'PF_B'].map((symbol) =>
+    fathom('collect', configFile(at, [symbol]), '--data', data),
+  );
+  const timesWhile = async (enough: number): Promise<void> => {
+    const before = (await countOf(data)).length;
+    await eventually(
+      'more snapshots',
+      async () => (await countOf(data)).length >= before + enough,
+      300,
+    );
+  };
+  await until(() => collectors.every(({ output }) => output.err.includes(': whole')));
+  await timesWhile(3);
+  server.child.kill('SIGTERM');
+  expect(await server.status).toBe(0);
+  await timesWhile(3);
+  for (const { child } of collectors) child.kill('SIGTERM');
+  expect(await Promise.all(collectors.map(({ status }) => status))).toEqual([0, 0]);
+  const times = (await countOf(data)).length;
+  const stored = collectors.map(({ output }) => storedBy(output.err));
+  const { cells } = await withPool((pool) => storeThrough(data, pool)((store) => store.summary()));
+  // A bid and an ask of each; most moments have both markets.
+  expect(cells).toBe(2 * (stored[0] + stored[1]));
+  expect(times).toBeGreaterThanOrEqual(Math.max(...stored));
+  expect(times).toBeLessThan(stored[0] + stored[1]);
+});
+
 it('two collectors of one token on two machines: each keeps its markets', async () => {
   const directory = path.join(temporaryDirectory(), 'data');
   const row = (source: string, price: number) =>
