@@ -14,6 +14,7 @@ const wrappers = {
   'server/http/uws{,-exchange,-socket}.ts': ['uWebSockets.js'],
   'server/logger.ts': ['pino', 'pino-pretty'],
   'server/operations/metrics.ts': ['prom-client'],
+  'storage/archive/s3-objects.ts': ['aws4fetch'],
   'storage/duckdb/*.ts': ['@duckdb/node-api'],
   'storage/log/connection.ts': ['@nats-io/transport-node'],
   'storage/log/{jetstream,jetstream-errors,log-reader,parts,presence}.ts': [
