@@ -93,9 +93,7 @@ export function pickToken<T extends TokenCandidate>(
   const what = `the symbol '${quoted(symbol)}'`;
   if (same.length === 0) {
     const nearest = there.slice(0, SHOWN);
-    const chains = symbol.includes(':') ? ` with CHAIN ${CHAINS.join(' or ')}` : '';
-    const hint =
-      nearest.length === 0 ? `expected ${FORMS}${chains}` : `nearest: ${listed(nearest)}`;
+    const hint = nearest.length === 0 ? `expected ${FORMS}` : `nearest: ${listed(nearest)}`;
     throw new SymbolError(`no token${where} has ${what}; ${hint}`, 'unknown_symbol', nearest);
   }
   const counted = `${same.length} tokens${where} have ${what}`;

@@ -68,7 +68,11 @@ export async function openStore(start: Start, stop?: AbortSignal): Promise<Opene
 }
 
 /** How a server opens its store: it logs what happens to it. */
-function openingOptions({ memory }: ServeOptions, pool: ComputePool, logger: Logger): StoreOptions {
+function openingOptions(
+  { memory, archive }: ServeOptions,
+  pool: ComputePool,
+  logger: Logger,
+): StoreOptions {
   const onError = errorsTo(logger);
   return {
     ...workIn(pool),
@@ -84,6 +88,7 @@ function openingOptions({ memory }: ServeOptions, pool: ComputePool, logger: Log
       logger.fatal('ended: the database can no longer be used', error);
       process.exit(1);
     },
+    archive,
     memory: { ...memory, owners: memory.holders / 2 },
     // Most statements are short: with a second thread, DuckDB spins while that one works.
     threads: 1,

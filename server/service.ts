@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ComputePool } from '../compute/pool.js';
 import { withDeadline } from '../compute/running-time.js';
 import type { SegmentSource } from '../storage/contract.js';
+import type { ArchiveWorker } from '../storage/archive/archive-worker.js';
 import { listenForCommands } from '../storage/control.js';
 import { FileCache, removeFiles } from '../storage/file-cache.js';
 import { FRAGMENT_FILES, type FragmentFiles } from '../storage/fragment-files.js';
@@ -31,6 +32,7 @@ import { FragmentFiller } from './replay/fragment-filler.js';
 import { Fragments } from './replay/fragments.js';
 import { SegmentBlocks } from './replay/segment-blocks.js';
 import { startRetention } from './retention.js';
+import { startArchiving } from './archive.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
 /** If stopping takes longer than this after `--stop-delay`, the process ends at once. */
@@ -190,6 +192,10 @@ async function followLogs(start: Start, opened: Opened, { live }: Parts): Promis
       : null;
   if (retaining !== null) closing.push(() => retaining.close());
   metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
+  const asNode = node && cluster ? { log: node, name: cluster.name } : null;
+  const archiving = startArchiving({ store, node: asNode, clock, logger });
+  if (archiving !== null) closing.push(() => archiving.close());
+  followArchive(metrics, store, archiving);
   return node;
 }
 
@@ -250,6 +256,21 @@ async function openFragmentFiles(
     maxBytes,
     onTrouble: fragmentTroubleLines(logger),
     stored: (ids) => depth.storedSegments(ids),
+  });
+}
+
+/** Has the metrics read the archive when they are collected; without one they have no value. */
+function followArchive(metrics: Metrics, store: Store, worker: ArchiveWorker | null): void {
+  const archive = store.archived;
+  const ifAny = (value: () => number) => () => (archive.objects === null ? null : value());
+  metrics.follow({
+    archiveWaiting: () => worker?.waiting ?? null,
+    archiveFails: () => worker && (worker.lastError === null ? 0 : 1),
+    archiveReads: ifAny(() => archive.reads),
+    archiveReadBytes: ifAny(() => archive.readBytes),
+    archiveFailures: ifAny(() => archive.failures),
+    archiveFiles: ifAny(() => archive.files?.count ?? 0),
+    archiveFileBytes: ifAny(() => archive.files?.bytes ?? 0),
   });
 }
 

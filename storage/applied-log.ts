@@ -3,10 +3,9 @@
  * kinds of log call it: `log/file-log-writer.ts` on a single server, `log/applier.ts` on a node.
  */
 import type { EventEmitter } from 'node:events';
-import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle, retireAll } from './apply-bundle.js';
 import { bundleFile, framesOf, readBundleFile } from './bundle.js';
-import type { Commits, StoreEvents, Added } from './commit.js';
+import type { Commits, CommitTools, StoreEvents, Added } from './commit.js';
 import type { Catalog } from './depth/catalog.js';
 import type { Revisions } from './depth/revisions.js';
 import type { Database } from './duckdb/database.js';
@@ -111,7 +110,11 @@ export class AppliedLog {
       case 'large-bundle':
         return this.committed(bundleFile(directory, entry.name), mark);
       case 'retirement':
-        return this.retired(entry, mark);
+        return this.changed((tools) => retireAll(entry, tools), mark);
+      case 'archived':
+        return this.changed(({ depth }) => depth.archiveWindow(entry), mark);
+      case 'restored':
+        return this.changed(({ depth }) => depth.restoreWindow(entry), mark);
       case 'key':
       case 'key-update':
       case 'revocation':
@@ -132,11 +135,8 @@ export class AppliedLog {
     return { tokens, ...applied };
   }
 
-  private async retired(
-    entry: Extract<Entry, { kind: 'retirement' }>,
-    mark: LogMark,
-  ): Promise<Removed> {
-    return (await this.parts.commits.change((tools) => retireAll(entry, tools), mark)).result;
+  private async changed<T>(body: (tools: CommitTools) => Promise<T>, mark: LogMark): Promise<T> {
+    return (await this.parts.commits.change(body, mark)).result;
   }
 
   private async committedTogether(entries: readonly SharedEntry[], mark: LogMark): Promise<void> {

@@ -2,6 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import { DamageError, isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
+import type { Archive } from './archive/archive.js';
 import type { StoreChange } from './contract.js';
 import { DamagedSpanError } from './damaged-span.js';
 import type { Catalog } from './depth/catalog.js';
@@ -71,6 +72,7 @@ const rewriteHere: RewriteHolders = (input) => Promise.resolve(rewriteHolderBloc
 /** What commits change besides the database's rows. */
 interface CommitParts {
   database: Database;
+  archive: Archive;
   catalog: Catalog;
   directories: Directories;
   holderTokens: HolderTokens;
@@ -167,11 +169,11 @@ export class Commits {
   }
 
   private toolsOf(tx: Statements): CommitTools {
-    const { database, catalog, directories, holderTokens } = this.parts;
+    const { database, archive, catalog, directories, holderTokens } = this.parts;
     const stage = new Stage(catalog, directories, tx);
     return {
       stage,
-      depth: new DepthCommit(stage, this.options.rewrite, database),
+      depth: new DepthCommit(stage, this.options.rewrite, database, archive),
       flat: new FlatCommit(tx),
       holders: new HolderCommit({
         tx,

@@ -336,8 +336,6 @@ export interface TokenQueue {
 /** A token by its symbol. */
 export interface TokenSymbol extends TokenName {
   symbol: string;
-  /** Whether it has a score, if several tokens have the symbol; otherwise false. */
-  isScored: boolean;
 }
 
 export interface TokenSearch {

@@ -75,7 +75,8 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /** Names inside a data directory, and what file systems put into their root. */
-const OWN_NAMES = /^(fathom\.|pepper$|staging$|log$|fragments$|demo\.json$|\.probe$|lost\+found$)/;
+const OWN_NAMES =
+  /^(fathom\.|pepper$|staging$|log$|fragments$|archived$|demo\.json$|\.probe$|lost\+found$)/;
 
 /** Names in a message; the rest is left out. */
 const SHOWN_NAMES = 3;

@@ -2,6 +2,10 @@
 import { EventEmitter } from 'node:events';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { Archive } from './archive/archive.js';
+import { Archiver, type ArchiveTimes } from './archive/archiver.js';
+import { BLOCK_FILES } from './archive/block-files.js';
+import { type ArchivePlace, knownPlace, openObjects, writePlace } from './archive/open-objects.js';
 import type { OutlineBlock } from './check/checker.js';
 import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
 import { SampleMaker, type SampleSegments } from './depth/samples.js';
@@ -17,6 +21,7 @@ import {
 } from './data-directory.js';
 import { Catalog } from './depth/catalog.js';
 import { Directories } from './depth/directories.js';
+import { storedSegments } from './depth/segments.js';
 import { Revisions } from './depth/revisions.js';
 import { Database } from './duckdb/database.js';
 import {
@@ -27,6 +32,7 @@ import {
 } from './duckdb/opening.js';
 import { DiskFullError, InputError, StoreBusyError, StoreUnavailableError } from './errors.js';
 import { AppliedLog } from './applied-log.js';
+import { FileCache } from './file-cache.js';
 import { HolderTokens } from './holders/holder-tokens.js';
 import { Housekeeping } from './housekeeping.js';
 import type { KeyPlans } from './keys/contract.js';
@@ -52,6 +58,15 @@ export interface StoreOptions extends CommitOptions, FaultListeners {
   onWaiting?: (why: string | null) => void;
   /** Plans that keys can be given; default: the tiers. */
   plans?: KeyPlans;
+  /** Without it, the store archives nothing, and reads what it has archived where the last process did. */
+  archive?: ArchiveOptions | null | undefined;
+}
+
+/** How a process archives. */
+export interface ArchiveOptions extends ArchiveTimes {
+  place: ArchivePlace;
+  /** Bytes of the files that keep blocks of objects beside the store; 0: none. */
+  cacheBytes: number;
 }
 
 /** Memory limits of a store, in bytes. */
@@ -84,6 +99,9 @@ export interface StoreParts {
   /** What the store has applied of its log. */
   applied: AppliedLog;
   revisions: Revisions;
+  archive: Archive;
+  /** null: the process archives nothing. */
+  archiver: Archiver | null;
   /** Whether this opening created the store. */
   isNew: boolean;
 }
@@ -164,20 +182,60 @@ async function partsOf(
     hasRecord: (chain, address) => catalog.token(chain, address) !== undefined,
     onError: failures('writing the queue'),
   });
-  const stored = { directory, database, catalog, directories, holderTokens, keys, queue };
+  const archive = await openArchive(directory, database, meta, options);
+  events.on('segments', (removed) => archive.files?.remove(removed));
+  const stored = { directory, database, archive, catalog, directories, holderTokens, keys, queue };
   const shared = { ...stored, events, revisions: await Revisions.load(database, meta) };
   const onChanged = (tokenIds: readonly number[]): void => housekeeping.after(tokenIds);
   const commits = new Commits({ ...shared, onChanged }, options);
-  const samples = new SampleMaker(database, options.sampleSegments);
+  const samples = new SampleMaker(database, archive, options.sampleSegments);
   const onError = failures('joining small segments');
   const housekeeping = new Housekeeping({ ...shared, commits }, samples, onError);
-  const parts = { ...shared, commits, housekeeping };
+  const { rewrite } = options;
+  const exclusive = <T>(body: () => Promise<T>): Promise<T> => commits.exclusive(body);
+  const archiver = options.archive
+    ? new Archiver({ ...shared, rewrite, exclusive, times: options.archive })
+    : null;
+  const parts = { ...shared, commits, housekeeping, archiver };
   return {
     ...parts,
     applied: new AppliedLog(parts, meta),
     usage: await UsageBook.load(database, failures('writing counts of calls')),
     isNew,
   };
+}
+
+/** The archive that the options name, or else the one in which the store has objects. */
+async function openArchive(
+  directory: string,
+  database: Database,
+  meta: Meta,
+  { archive, onNotice, onBackgroundError }: StoreOptions,
+): Promise<Archive> {
+  const known = knownPlace(meta);
+  const place = archive?.place ?? known;
+  if (place === null) return new Archive();
+  const objects = await openObjects(place);
+  if (!archive) return new Archive(objects);
+  if (JSON.stringify(place) !== JSON.stringify(known)) {
+    const [[count]] = await database.rows('SELECT count(*) FROM objects');
+    if (count !== 0 && known?.url !== place.url) {
+      onNotice?.(
+        `the store's ${String(count)} objects were written to ${known?.url ?? 'another archive'}: they must be in ${place.url}, too`,
+      );
+    }
+    await database.transaction((tx) => writePlace(tx, place));
+  }
+  if (archive.cacheBytes === 0) return new Archive(objects);
+  const files = await FileCache.open(BLOCK_FILES, {
+    directory,
+    maxBytes: archive.cacheBytes,
+    stored: (ids) => storedSegments(database, ids),
+    onTrouble: (error) => {
+      if (error !== null) onBackgroundError?.(error, 'keeping blocks of the archive');
+    },
+  });
+  return new Archive(objects, files);
 }
 
 export async function removeFiles(directory: string): Promise<void> {

@@ -21,6 +21,7 @@ import type {
   TokenSearch,
   TokenSymbol,
 } from './contract.js';
+import type { ArchiveWindow } from './archive/archived-day.js';
 import type { ExportSource } from './export/source.js';
 import type { Settings, SettingsChange } from './log/settings.js';
 
@@ -63,8 +64,11 @@ const OPERATIONS = {
    * @returns the position of the last entry of the log that the file includes; 0 if there is none
    */
   holdFile: ofStore<(released?: AbortSignal) => Promise<number>>(),
-  /** Takes the next step of a check of the whole store, or the first one if the cursor is null. */
-  checkStep: ofStore<(cursor: CheckCursor | null) => Promise<CheckStep>>(),
+  /**
+   * Takes the next step of a check of the whole store, or the first one if the cursor is null.
+   * @param readsArchive whether it reads archived segments, too
+   */
+  checkStep: ofStore<(cursor: CheckCursor | null, readsArchive?: boolean) => Promise<CheckStep>>(),
   /** Takes one step that returns the database's free space to the disk. */
   shrink: ofStore<() => Promise<Shrunk>>(),
   summary: ofStore<() => Promise<StoreSummary>>(),
@@ -85,6 +89,17 @@ const OPERATIONS = {
   leaveLog: ofNode<() => Promise<Departure | null>>(),
   /** Lets retention delete everything due by `toS` (epoch seconds), however much that is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
+  /** What is in the archive, and what waits to be. */
+  archiveStatus: ofStore<(nowS: number) => Promise<ArchiveStatus>>(),
+  /** Archives the next day that is due; null if none is. */
+  archiveNext: ofLog<(nowS: number) => Promise<ArchivedNext | null>>(),
+  /** The archived windows with a snapshot in `fromS <= t < toS`, of one token or of all. */
+  archivedWindows:
+    ofStore<(token: TokenName | null, fromS: number, toS: number) => Promise<ArchiveWindow[]>>(),
+  /** Brings archived snapshots back into the store. @returns how many segments that were */
+  restoreArchived: ofLog<(window: ArchiveWindow) => Promise<number>>(),
+  /** Removes some of the objects that nothing has named since `keepSinceS`, nor within the archive's grace. */
+  collectObjects: ofStore<(nowS: number, keepSinceS: number) => Promise<number>>(),
   /** Tells the server how a collector's sources do. */
   reportSources: ofStore<(report: CollectorReport) => Promise<void>>(),
   /** See ExportSource. */
@@ -168,6 +183,36 @@ export interface Shrunk {
   freeBytes: number;
   /** Whether no further step can make it smaller. */
   isDone: boolean;
+}
+
+/** What a store has in its archive. */
+export interface ArchiveStatus {
+  /** Where its objects are; null: it has no archive. */
+  place: string | null;
+  objects: number;
+  /** Of all objects that segments name. */
+  bytes: number;
+  /** Objects that nothing names any more, which stay for the archive's grace. */
+  unused: number;
+  /** Days of a token and tier that are due; null if this process archives nothing. */
+  due: number | null;
+  /** Since the process's start: reads of objects, their bytes, and failures. */
+  reads: number;
+  readBytes: number;
+  failures: number;
+  /** Files that keep blocks of objects beside the store. */
+  files: number;
+  fileBytes: number;
+}
+
+/** A day that was archived. */
+export interface ArchivedNext {
+  token: TokenName;
+  tier: Tier;
+  dayS: number;
+  bytes: number;
+  /** Days that are still due. */
+  left: number;
 }
 
 /** How the sources of a collector do; counts are since its report before. */

@@ -10,7 +10,7 @@ import { readMeta, writeMeta } from './meta.js';
 const BLOCK = 'BLOB NOT NULL USING COMPRESSION uncompressed';
 
 /** This build's schema. A build opens no store of another one. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 const VERSION_KEY = 'schema';
 /** Where builds before the first version kept theirs. */
 const EARLIER_VERSION_KEY = 'schema_version';
@@ -41,6 +41,7 @@ const TABLES: readonly string[] = [
      address VARCHAR,
      pair VARCHAR
    )`,
+  // The block of an archived segment is in an object, and its `data` is empty.
   // No key on segments: DuckDB does not reclaim the space of a table with an index (duckdb/duckdb-web#5502), and
   // finds rows as fast by the ranges of their ascending ids.
   `CREATE TABLE segments (
@@ -53,7 +54,18 @@ const TABLES: readonly string[] = [
      crc32 UINTEGER NOT NULL,
      data ${BLOCK},
      market_rows BLOB NOT NULL,
-     digests BLOB NOT NULL
+     digests BLOB NOT NULL,
+     object_id BIGINT,
+     object_at BIGINT,
+     object_bytes UINTEGER
+   )`,
+  // Archived days; `unused_since`: when no segment named the object any more.
+  `CREATE TABLE objects (
+     object_id BIGINT NOT NULL,
+     key VARCHAR NOT NULL,
+     sha256 VARCHAR NOT NULL,
+     bytes BIGINT NOT NULL,
+     unused_since BIGINT
    )`,
   // Made in the background.
   `CREATE TABLE segment_samples (

@@ -41,6 +41,8 @@ import type {
   Shrunk,
   StoreOperations,
   StoreSummary,
+  ArchivedNext,
+  ArchiveStatus,
 } from './operations.js';
 import {
   DATABASE_FILE,
@@ -50,6 +52,9 @@ import {
   WAL_FILE,
 } from './data-directory.js';
 import { fileBytes } from './disk.js';
+import type { Archive } from './archive/archive.js';
+import type { ArchivedDay, ArchiveWindow } from './archive/archived-day.js';
+import type { Archiver, SubmitDay } from './archive/archiver.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { type ExportSource, StoreExports } from './export/source.js';
 import { type Cutoffs, nextRetentionStep, type RetentionStep } from './depth/retention-steps.js';
@@ -80,7 +85,6 @@ import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
 import { searchTokens, tokensOfSymbols } from './token-search.js';
-import { wallS } from './wall-clock.js';
 import { DiskFullError, InputError, isDiskFull } from './errors.js';
 
 /** Size of what probe() writes: one block of a disk. */
@@ -131,7 +135,7 @@ export class Store implements StoreOperations {
     this.queue = parts.queue;
     this.events = parts.events;
     this.applied = parts.applied;
-    this.depth = new DepthReader(database, catalog, directories, parts.revisions);
+    this.depth = new DepthReader(database, catalog, directories, parts.revisions, parts.archive);
     this.orders = {
       dca: {
         of: (tokens) => readRowsOf(database, DCA_ORDERS, dcaOrder, tokens),
@@ -282,7 +286,7 @@ export class Store implements StoreOperations {
   }
 
   tokensOfSymbols(symbols: readonly string[]): Promise<TokenSymbol[]> {
-    return tokensOfSymbols({ ...this.parts, depth: this.depth }, symbols, wallS());
+    return tokensOfSymbols(this.parts.database, symbols);
   }
 
   /**
@@ -360,8 +364,11 @@ export class Store implements StoreOperations {
       });
   }
 
-  checkStep(cursor: CheckCursor | null): Promise<CheckStep> {
-    return new Checker(this.parts.database, this.directory, this.options.outlineBlock).step(cursor);
+  checkStep(cursor: CheckCursor | null, readsArchive = false): Promise<CheckStep> {
+    const { database, archive } = this.parts;
+    const { outlineBlock } = this.options;
+    const archived = readsArchive ? archive : null;
+    return new Checker(database, this.directory, archived, outlineBlock).step(cursor);
   }
 
   async shrink(): Promise<Shrunk> {
@@ -433,6 +440,69 @@ export class Store implements StoreOperations {
   reportSources(report: CollectorReport): Promise<void> {
     this.events.emit('sources', report);
     return Promise.resolve();
+  }
+
+  /** Reads archived blocks. */
+  get archived(): Archive {
+    return this.parts.archive;
+  }
+
+  /** null: this process archives nothing. */
+  get archiver(): Archiver | null {
+    return this.parts.archiver;
+  }
+
+  async archiveStatus(nowS: number): Promise<ArchiveStatus> {
+    const { archive, archiver, database } = this.parts;
+    return {
+      ...(await archive.status(database)),
+      due: (await archiver?.due(nowS))?.length ?? null,
+    };
+  }
+
+  /** Has the store's log name an object of the archive. */
+  archive(day: ArchivedDay): Promise<number[] | null> {
+    return this.ownWriter.archive(day);
+  }
+
+  async archiveNext(nowS: number): Promise<ArchivedNext | null> {
+    return this.archiveNextBy(nowS, (day) => this.archive(day));
+  }
+
+  /** Archives the next due day. @param submit has the log take its entry */
+  archiveNextBy(nowS: number, submit: SubmitDay): Promise<ArchivedNext | null> {
+    return Promise.resolve().then(() => this.ownArchiver.next(nowS, submit));
+  }
+
+  /** @throws InputError if this process archives nothing */
+  private get ownArchiver(): Archiver {
+    if (this.archiver !== null) return this.archiver;
+    throw new InputError(
+      `${this.directory}: no archive is configured: give --archive-url (to the server, if one runs)`,
+    );
+  }
+
+  async archivedWindows(
+    token: TokenName | null,
+    fromS: number,
+    toS: number,
+  ): Promise<ArchiveWindow[]> {
+    const { archive, catalog, database } = this.parts;
+    const known = token && catalog.token(token.chain, token.address);
+    if (known === undefined) return [];
+    const windows = await archive.windows(database, known?.tokenId ?? null, [fromS, toS]);
+    return windows.flatMap(({ tokenId, ...window }) => {
+      const row = catalog.tokenById(tokenId)?.row;
+      return row ? [{ ...window, token: { chain: row.chain, address: row.address } }] : [];
+    });
+  }
+
+  async restoreArchived(window: ArchiveWindow): Promise<number> {
+    return this.ownWriter.restore(window);
+  }
+
+  async collectObjects(nowS: number, keepSinceS: number): Promise<number> {
+    return this.ownArchiver.collect(nowS, keepSinceS);
   }
 
   listQueue(): Promise<QueuedToken[]> {

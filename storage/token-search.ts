@@ -1,6 +1,6 @@
 /** Tokens by symbol, name or address, for commands; GET /tokens answers from the server's memory. */
 import { CHAINS } from '../compute/market.js';
-import type { FoundToken, SnapshotRef, TokenSearch, TokenSymbol } from './contract.js';
+import type { FoundToken, TokenSearch, TokenSymbol } from './contract.js';
 import type { Catalog, TokenEntry } from './depth/catalog.js';
 import type { DepthReader } from './depth/depth-reader.js';
 import type { Database } from './duckdb/database.js';
@@ -30,6 +30,8 @@ export async function searchTokens(
       LIMIT ${MAX_MATCHES}`,
     [query, chain],
   );
+  const newestOf = async ({ tokenId }: TokenEntry) =>
+    (await depth.newestSnapshots(tokenId, nowS, 0)).newest;
   const matches: {
     isExact: boolean;
     entry: TokenEntry;
@@ -39,8 +41,15 @@ export async function searchTokens(
   for (const [tokenId, isExact] of rows as [number, boolean][]) {
     const entry = catalog.tokenById(tokenId);
     if (entry === undefined) continue;
-    const newest = await newestOf(depth, entry, nowS);
-    const isScored = await hasScore({ catalog, depth }, entry, newest, nowS);
+    const { asset, coverage, price_usd: priceUsd } = entry.row;
+    const newest = await newestOf(entry);
+    let isScored = false;
+    // docs/definitions.md#status
+    if (coverage === 'full' && (newest !== null || priceUsd !== null)) {
+      for (const leg of asset === null ? [entry] : legsOf(catalog, asset)) {
+        isScored ||= leg.row.coverage === 'full' && (await newestOf(leg)) !== null;
+      }
+    }
     matches.push({ isExact, entry, lastT: newest?.t ?? null, isScored });
   }
   matches.sort(
@@ -66,49 +75,20 @@ export async function searchTokens(
   );
 }
 
-const newestOf = async (depth: DepthReader, { tokenId }: TokenEntry, nowS: number) =>
-  (await depth.newestSnapshots(tokenId, nowS, 0)).newest;
-
-/** Whether a token with this newest snapshot has a score (docs/definitions.md#status). */
-async function hasScore(
-  { catalog, depth }: Pick<Searched, 'catalog' | 'depth'>,
-  entry: TokenEntry,
-  newest: SnapshotRef | null,
-  nowS: number,
-): Promise<boolean> {
-  const { asset, coverage, price_usd: priceUsd } = entry.row;
-  if (coverage !== 'full' || (newest === null && priceUsd === null)) return false;
-  for (const leg of asset === null ? [entry] : legsOf(catalog, asset)) {
-    if (leg.row.coverage === 'full' && (await newestOf(depth, leg, nowS)) !== null) return true;
-  }
-  return false;
-}
-
 function legsOf(catalog: Catalog, asset: string): TokenEntry[] {
   return CHAINS.flatMap((chain) => catalog.leg(asset, chain) ?? []);
 }
 
 /** Tokens with one of some symbols, given in lower case. */
 export async function tokensOfSymbols(
-  { database, catalog, depth }: Searched,
+  database: Database,
   symbols: readonly string[],
-  nowS: number,
 ): Promise<TokenSymbol[]> {
   const rows = await database.rows(
-    `SELECT token_id, symbol, count(*) OVER (PARTITION BY lower(symbol)) > 1 FROM tokens
+    `SELECT chain, address, symbol FROM tokens
       WHERE lower(symbol) IN (SELECT unnest(from_json(?::JSON, '["VARCHAR"]')))
       ORDER BY chain, address`,
     [JSON.stringify(symbols)],
   );
-  const found: TokenSymbol[] = [];
-  for (const [tokenId, symbol, isShared] of rows as [number, string, boolean][]) {
-    const entry = catalog.tokenById(tokenId);
-    if (entry === undefined) continue;
-    const { chain, address } = entry.row;
-    const isScored =
-      isShared &&
-      (await hasScore({ catalog, depth }, entry, await newestOf(depth, entry, nowS), nowS));
-    found.push({ chain, address, symbol, isScored });
-  }
-  return found;
+  return rows.map(([chain, address, symbol]) => ({ chain, address, symbol }) as TokenSymbol);
 }

@@ -97,6 +97,10 @@ function rowOf(run: SnapshotRun, snapshot: number): SqlValue[] {
     block,
     bytesOf(marketRows(run)),
     bytesOf(digestsOf(run)),
+    // In no object of the archive.
+    null,
+    null,
+    null,
   ];
 }
 

@@ -436,6 +436,15 @@ export interface components {
       /** @description Wallets of the tier that already held the token and hold more now */
       '30d': number;
     };
+    /** @description The archive that holds what the reply needs cannot be read; retry after `Retry-After` seconds. Free of charge. */
+    ArchiveUnavailableError: {
+      /** @constant */
+      error: 'Service Unavailable';
+      /** @description Human-readable description of the error. */
+      message: string;
+      /** @constant */
+      error_code: 'archive_unavailable';
+    };
     BalanceChange: {
       /** @description Change in the balance, tokens; 0 if no snapshot is that old */
       tokens: number;

@@ -1,6 +1,7 @@
 /** Makes and rewrites segments: tasks of the pool. */
 import { MAX_CELLS_PER_SNAPSHOT, MAX_SNAPSHOT_CENTS } from '../ladder.js';
 import { type Market, type Tier, TIERS } from '../market.js';
+import { firstFrom } from '../search.js';
 import {
   countCells,
   type JoinMode,
@@ -64,6 +65,8 @@ export interface RewriteInput {
   added: AddedBlock | null;
   /** What to remove from the stored blocks instead. */
   removal?: Removal;
+  /** The only snapshots of the stored blocks to join, `fromS <= t < toS`. */
+  window?: { fromS: number; toS: number };
   /** What to copy from them instead, ascending in `t` within a tier. */
   copies?: readonly SnapshotCopy[];
   mode: JoinMode;
@@ -95,7 +98,7 @@ export function rewriteSegments(input: RewriteInput): RewriteResult {
     return { status: 'removed', segments: segmentsOf(run), removed };
   }
   if (input.copies !== undefined) return { status: 'copied', tiers: copied(stored, input.copies) };
-  if (added === null) return done(joined(stored, 'replace'), null);
+  if (added === null) return done(inWindow(joined(stored, 'replace'), input.window), null);
   const addedRun = runOfAdded(added);
   let run: SnapshotRun;
   try {
@@ -124,6 +127,11 @@ function joined(runs: readonly SnapshotRun[], mode: JoinMode): SnapshotRun {
     runs.map((run) => ({ run, markets: [] })),
     mode,
   ).run;
+}
+
+function inWindow(run: SnapshotRun, window: RewriteInput['window']): SnapshotRun {
+  if (window === undefined) return run;
+  return sliceRun(run, firstFrom(run.t, window.fromS), firstFrom(run.t, window.toS));
 }
 
 function copied(

@@ -86,6 +86,11 @@ export const ERROR_CODES = {
     status: 503,
     description: 'The service is busy; retry after `Retry-After` seconds. Free of charge.',
   },
+  archive_unavailable: {
+    status: 503,
+    description:
+      'The archive that holds what the reply needs cannot be read; retry after `Retry-After` seconds. Free of charge.',
+  },
 } as const satisfies Record<string, ErrorCodeSpec>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -15,7 +15,13 @@ import {
 import generated from './generated/examples.json' with { type: 'json' };
 import { isRequired } from './query.js';
 import { MEDIA_TYPES } from './replies.js';
-import { damagedData, internalError, replayBusy, replyTooLarge } from '../http/errors.js';
+import {
+  archiveUnavailable,
+  damagedData,
+  internalError,
+  replayBusy,
+  replyTooLarge,
+} from '../http/errors.js';
 import { VERSION } from '../../storage/version.js';
 import { addressParameter, takeNamedSchemas } from './schemas.js';
 
@@ -104,6 +110,7 @@ const FAILURES: Partial<Record<ErrorCode, object>> = {
   internal_error: internalError(EXAMPLE_ID).body,
   damaged_data: damagedData(EXAMPLE_ID).body,
   replay_busy: replayBusy().body,
+  archive_unavailable: archiveUnavailable().body,
   reply_too_large: replyTooLarge(43_000_000, 8_388_608, 'send Accept-Encoding: gzip').body,
 };
 
@@ -287,7 +294,8 @@ function errorCodesOf({ chain, body, errors, smaller }: EndpointSpec): ErrorCode
   }
   if (body !== null) codes.push('invalid_body', 'payload_too_large', 'unsupported_media_type');
   if (smaller !== undefined) codes.push('reply_too_large');
-  codes.push(...errors, 'not_acceptable', 'internal_error', 'damaged_data', 'replay_busy');
+  codes.push(...errors, 'not_acceptable', 'internal_error', 'damaged_data');
+  codes.push('replay_busy', 'archive_unavailable');
   return [...new Set(codes)];
 }
 

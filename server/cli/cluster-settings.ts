@@ -1,11 +1,10 @@
 /** The settings of a cluster node, among them the access to the servers of its log. */
-import { closeSync, openSync } from 'node:fs';
-import path from 'node:path';
 import { recordOf } from '../../compute/collections.js';
 import { UsageError } from '../../storage/errors.js';
 import type { NatsAccess } from '../../storage/log/connection.js';
 import { variableOf } from './effective-settings.js';
 import { wholeNumber } from './flags.js';
+import { readableFile } from './setting-readers.js';
 
 const NODE_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** JetStream's maximum. */
@@ -142,13 +141,4 @@ export function nodeName(text: string, from: string): string {
 function file(meaning: string, byDefault: string) {
   const shown = { placeholder: 'FILE', meaning: `file with ${meaning}`, default: byDefault };
   return { ...shown, fallback: null, read: readableFile } as const;
-}
-
-function readableFile(name: string, from: string): string {
-  try {
-    closeSync(openSync(name, 'r'));
-  } catch (error) {
-    throw new UsageError(`${from}: ${name} cannot be read: ${(error as Error).message}`);
-  }
-  return path.resolve(name);
 }

@@ -38,9 +38,8 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
   const names = Object.keys(settings);
   const entries: Record<string, ConfigEntry> = {};
   const faults: string[] = [];
-  for (const [key, value] of Object.entries(parsed)) {
+  for (const { key, name, value } of keysOf(parsed, names)) {
     const from = `${file}: ${key}`;
-    const name = names.find((known) => known === key.replaceAll('_', '-'));
     if (name === undefined) {
       faults.push(`${from}: expected one of ${names.join(', ')}${didYouMean(key, names)}`);
     } else if (entries[name] !== undefined) faults.push(`${from}: given twice`);
@@ -54,6 +53,29 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
     }
   }
   return { file, entries, faults };
+}
+
+interface ConfigKey {
+  key: string;
+  /** The setting that it names; undefined: none. */
+  name: string | undefined;
+  value: unknown;
+}
+
+/** The keys of a file. An object that is no setting holds several: `{"archive": {"after": "7d"}}` gives archive-after. */
+function keysOf(parsed: object, names: readonly string[]): ConfigKey[] {
+  const named = (key: string): string => key.replaceAll('_', '-');
+  const known = (name: string): string | undefined => names.find((one) => one === name);
+  return Object.entries(parsed).flatMap(([key, value]: [string, unknown]) => {
+    const name = known(named(key));
+    const isGroup = name === undefined && names.some((one) => one.startsWith(`${named(key)}-`));
+    if (!isGroup || typeof value !== 'object' || value === null) return { key, name, value };
+    return Object.entries(value).map(([inner, own]: [string, unknown]) => ({
+      key: `${key}.${inner}`,
+      name: known(`${named(key)}-${named(inner)}`),
+      value: own,
+    }));
+  });
 }
 
 /** The placeholder of a setting that is a JSON document (in a variable: JSON text). */

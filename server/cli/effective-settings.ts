@@ -53,12 +53,13 @@ export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
   return { file, settings: read as Record<keyof S, Effective> };
 }
 
-/** Reads one setting; errors in others do not matter. @throws UsageError */
+/** Reads one setting; errors in others do not matter. @param flag its value on the command line @throws UsageError */
 export function effectiveSetting(
   settings: Readonly<Record<string, Setting>>,
   name: string,
+  flag?: unknown,
 ): Effective {
-  const given = givenTo(name, settings[name], undefined, readConfig(settings).entries[name]);
+  const given = givenTo(name, settings[name], flag, readConfig(settings).entries[name]);
   return { value: effectiveValue(settings[name], given), given };
 }
 

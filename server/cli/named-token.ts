@@ -14,12 +14,10 @@ import type { FoundToken, TokenName } from '../../storage/contract.js';
 import { InputError, UsageError } from '../../storage/errors.js';
 import type { UseStore } from '../../storage/operations.js';
 import { systemClock } from '../clock.js';
-import { printNote, shortened } from './output.js';
+import { printNote } from './output.js';
 
 /** What a flag or a word for a token takes, for help. */
 export const TOKEN_FORMS = 'its symbol, CHAIN:SYMBOL, its address or CHAIN:ADDRESS';
-/** The longest symbol and name in a note. */
-const NOTED_CHARS = 40;
 /** The most tokens that may have one symbol. */
 const MAX_CANDIDATES = 1000;
 
@@ -91,6 +89,6 @@ function noteToken(
   named: Extract<NamedToken, { symbol: string }>,
   { chain, address, name }: NamedAddress,
 ): void {
-  const known = name ? ` (${shortened(name, NOTED_CHARS)})` : '';
-  printNote(`${shortened(named.symbol, NOTED_CHARS)} is ${chain}:${address}${known}`);
+  const known = name === null || name === undefined || name === '' ? '' : ` (${name})`;
+  printNote(`${named.symbol} is ${chain}:${address}${known}`);
 }

@@ -32,12 +32,6 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  '));
 }
 
-/** At most `length` characters, none of them a control character, with which a stored text could drive a terminal. */
-export function shortened(text: string, length: number): string {
-  const chars = [...text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')];
-  return chars.length <= length ? chars.join('') : `${chars.slice(0, length - 1).join('')}…`;
-}
-
 /** A message on stderr. */
 export function printNote(text: string): void {
   process.stderr.write(`${text}\n`);

@@ -10,7 +10,6 @@ import {
 } from '../../storage/access.js';
 import { holdsStore, refuseRemains } from '../../storage/data-directory.js';
 import { InputError } from '../../storage/errors.js';
-import type { Plans } from '../limits/plans.js';
 import type { StoreOperations, UseStore } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/opening.js';
 import { printNote } from './output.js';
@@ -46,17 +45,20 @@ const NOTES = {
   onNotice: printNote,
 } satisfies Partial<StoreOptions>;
 
+/** Options that only some commands need. */
+type MoreOptions = Pick<StoreOptions, 'plans' | 'archive'>;
+
 /**
  * Runs `body` on a store without a pool: this thread rewrites segments.
- * @param plans those that keys may have; default: the tiers
+ * @param more options of a store that no server has open
  * @throws InputError if the directory holds no store, because its name may be mistyped
  */
 export async function onStore<T>(
   flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  plans?: Plans,
+  more: MoreOptions = {},
 ): Promise<T> {
-  return onAnyStore(await storeDirectory(flags.data), body, plans);
+  return onAnyStore(await storeDirectory(flags.data), body, more);
 }
 
 /** A directory that holds a store, and a function that uses the store as onStore() does. */
@@ -85,11 +87,11 @@ export async function storeDirectory(data: string | undefined): Promise<string> 
 export async function onNewStore<T>(
   flags: StoreFlags,
   body: (store: StoreOperations) => Promise<T>,
-  plans?: Plans,
+  more: MoreOptions = {},
 ): Promise<T> {
   const directory = dataDirectory(flags.data);
   const isNew = !(await holdsStore(directory));
-  const result = await onAnyStore(directory, body, plans);
+  const result = await onAnyStore(directory, body, more);
   if (isNew) printNote(`${directory} held no store; created a new, empty one`);
   return result;
 }
@@ -97,13 +99,13 @@ export async function onNewStore<T>(
 function onAnyStore<T>(
   directory: string,
   body: (store: StoreOperations) => Promise<T>,
-  plans?: Plans,
+  more: MoreOptions = {},
 ): Promise<T> {
   const rewrite = async (input: RewriteInput) => {
     const { rewriteSegments } = await import('../../compute/segment/rewrite.js');
     return rewriteSegments(input);
   };
-  const options = { plans, rewrite, ...NOTES };
+  const options = { ...more, rewrite, ...NOTES };
   return closingAtSignal((stop) => withStore(directory, options, body, LOCK_WAIT_MS, stop));
 }
 

@@ -1,10 +1,13 @@
 /** Turns the settings of `fathom serve` into options of the server, or reports all faults. */
 import path from 'node:path';
+import { recordOf } from '../../compute/collections.js';
 import { defaultQuoteTokens } from '../../compute/lp/dlmm-pool.js';
 import { allOf, UsageError } from '../../storage/errors.js';
+import type { ArchiveOptions } from '../../storage/opening.js';
 import type { Plans } from '../limits/plans.js';
 import type { LogLevel } from '../logger.js';
 import { defaultThreads, divideMemory, leastMemoryMib, type Shares } from '../memory.js';
+import { ARCHIVE_SETTINGS, archiveOf, checkArchive } from './archive-settings.js';
 import { checkAccess, clusterOf } from './cluster-settings.js';
 import { type Effective, effectiveSetting, effectiveSettings } from './effective-settings.js';
 import type { FlagValues, ValueOf } from './flags.js';
@@ -25,10 +28,24 @@ export function plansInEffect(): Plans {
   return effectiveSetting(SETTINGS, 'plans').value as Plans;
 }
 
+/** The archive that the settings name; null: none. @throws UsageError */
+export function archiveInEffect(flags: ServeFlags = {}): ArchiveOptions | null {
+  const names = Object.keys(ARCHIVE_SETTINGS) as (keyof typeof ARCHIVE_SETTINGS)[];
+  const read = recordOf(names, (name) => effectiveSetting(SETTINGS, name, flags[name]));
+  checkArchive(archiveUrlOf(read), (name) => read[name].given?.from);
+  const values = recordOf(names, (name) => read[name].value);
+  return archiveOf(values as Parameters<typeof archiveOf>[0]);
+}
+
 /** Every setting, and where it comes from. @throws UsageError with a line for each fault */
 export function effective(flags: ServeFlags) {
   return effectiveSettings(SETTINGS, flags, (read) =>
-    allOf([() => checkAdmin(read), () => checkMemory(read), () => checkCluster(read)]),
+    allOf([
+      () => checkAdmin(read),
+      () => checkMemory(read),
+      () => checkCluster(read),
+      () => checkArchive(archiveUrlOf(read), (name) => read[name]?.given?.from),
+    ]),
   );
 }
 
@@ -46,6 +63,10 @@ function checkAdmin(read: Partial<Record<SettingName, Effective>>): void {
       `${adminPort.given?.from}: expected a port other than the API's, ${adminPort.value as number}`,
     );
   }
+}
+
+function archiveUrlOf(read: Partial<Record<SettingName, Effective>>): string | null {
+  return (read['archive-url']?.value ?? null) as string | null;
 }
 
 /** @throws UsageError if the settings of a node of a cluster contradict one another */
@@ -147,6 +168,8 @@ export function serveOptions(
     /** Origins of web pages that may read replies. */
     corsOrigins: values['cors-origin'],
     retention: values.retention,
+    /** Where closed days go; null: nowhere. */
+    archive: archiveOf(values),
     /** The cluster that the server is a node of, and which of its settings the configuration gives; null: none. */
     cluster: cluster && {
       ...cluster,

@@ -1,4 +1,6 @@
 /** Readers of the settings' texts, and builders of settings of the same form. */
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
 import { chainOfAddress, TIERS } from '../../compute/market.js';
 import type { Retention } from '../../storage/depth/retention-steps.js';
 import { allOf, UsageError } from '../../storage/errors.js';
@@ -10,7 +12,6 @@ import { duration, wholeNumber } from './flags.js';
 const MAX_QUOTE_TOKENS = 100;
 const MIB = 2 ** 20;
 export const GIB = 2 ** 30;
-export const MAX_FRAGMENTS_GIB = 1024;
 /** Whole numbers, or with up to three decimals. */
 const GIBIBYTES = /^[0-9]{1,4}(\.[0-9]{1,3})?$/;
 const MAX_RETENTION = '36500d';
@@ -36,11 +37,11 @@ export function memoryShare(meaning: string, maxMib: number) {
 }
 
 /** @returns bytes */
-export function gibibytes(text: string, from: string): number {
+export function gibibytes(text: string, from: string, maxGib: number): number {
   const gib = GIBIBYTES.test(text) ? Number(text) : Infinity;
-  if (gib <= MAX_FRAGMENTS_GIB) return Math.floor(gib * GIB);
+  if (gib <= maxGib) return Math.floor(gib * GIB);
   throw new UsageError(
-    `${from}: expected a number of GiB from 0 to ${MAX_FRAGMENTS_GIB}, such as 4 or 0.5, not ${text}`,
+    `${from}: expected a number of GiB from 0 to ${maxGib}, such as 4 or 0.5, not ${text}`,
   );
 }
 
@@ -95,4 +96,14 @@ export function quoteMints(text: string, from: string): readonly string[] {
   if (new Set(mints).size < mints.length) throw new UsageError(`${from}: expected each mint once`);
   if (mints.length <= MAX_QUOTE_TOKENS) return mints;
   throw new UsageError(`${from}: expected at most ${MAX_QUOTE_TOKENS} mints, not ${mints.length}`);
+}
+
+/** The full path of a file that can be read. @throws UsageError */
+export function readableFile(name: string, from: string): string {
+  try {
+    closeSync(openSync(name, 'r'));
+  } catch (error) {
+    throw new UsageError(`${from}: ${name} cannot be read: ${(error as Error).message}`);
+  }
+  return path.resolve(name);
 }

@@ -10,6 +10,7 @@ import { MAX_ADDRESS_RATE, MAX_PROXY_HOPS } from '../limits/addresses.js';
 import { DEFAULT_PLANS, parsePlans, plansDocument } from '../limits/plans.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import { DEFAULT_MEMORY_MIB } from '../memory.js';
+import { ARCHIVE_SETTINGS } from './archive-settings.js';
 import { CLUSTER_SETTINGS } from './cluster-settings.js';
 import { JSON_DOCUMENT } from './config-file.js';
 import { type Setting, variableOf } from './effective-settings.js';
@@ -18,7 +19,6 @@ import {
   currencyCode,
   GIB,
   gibibytes,
-  MAX_FRAGMENTS_GIB,
   memoryShare,
   mint,
   quoteMints,
@@ -38,6 +38,7 @@ const MAX_THREADS = 256;
 const MAX_EVM_CHAIN_ID = 2 ** 48;
 const MAX_MEMORY_MIB = 2 ** 20;
 const DEFAULT_FRAGMENTS_GIB = 4;
+const MAX_FRAGMENTS_GIB = 1024;
 const DEFAULT_STALE_AFTER = '1h';
 const MAX_STALE_AFTER = '36500d';
 const MAX_STOP_DELAY = '5m';
@@ -167,7 +168,7 @@ const FLAGS = {
     meaning: `GiB of the store's disk that fragments of pages may take, such as 4 or 0.5, at most ${MAX_FRAGMENTS_GIB}; 0 keeps none there`,
     default: String(DEFAULT_FRAGMENTS_GIB),
     fallback: DEFAULT_FRAGMENTS_GIB * GIB,
-    read: gibibytes,
+    read: (text: string, from: string) => gibibytes(text, from, MAX_FRAGMENTS_GIB),
     document: (bytes: number) => bytes / GIB,
   },
   'blocks-memory-mib': memoryShare(
@@ -203,6 +204,7 @@ const FLAGS = {
     default: 'none',
     read: webOrigin,
   },
+  ...ARCHIVE_SETTINGS,
   ...CLUSTER_SETTINGS,
 } as const satisfies Record<string, Setting>;
 

@@ -67,6 +67,12 @@ export function replayBusy(): ApiError {
   });
 }
 
+/** The archive that holds what the reply needs cannot be read now. Uses no quota. */
+export function archiveUnavailable(): ApiError {
+  const message = 'The archive of these snapshots cannot be read now, retry in 5 seconds';
+  return new ApiError(503, 'archive_unavailable', message, { headers: [['Retry-After', '5']] });
+}
+
 const MIB = 2 ** 20;
 const mibText = (bytes: number): string => (bytes / MIB).toFixed(1);
 

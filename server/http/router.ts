@@ -1,9 +1,10 @@
 /** Finds the route of a request and turns failures into replies. */
 import { isDamage } from '../../compute/damage.js';
 import { PoolUnavailableError } from '../../compute/scheduler.js';
+import { ArchiveUnavailableError } from '../../storage/archive/objects.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
 import type { Logger } from '../logger.js';
-import { ApiError, damagedData, internalError, replayBusy } from './errors.js';
+import { ApiError, archiveUnavailable, damagedData, internalError, replayBusy } from './errors.js';
 import type { Exchange } from './exchange.js';
 
 type RouteMethod = 'GET' | 'POST';
@@ -162,7 +163,8 @@ class Failures {
     }
     if (error instanceof PoolUnavailableError || error instanceof StoreUnavailableError) {
       this.logRefusal(error);
-      exchange.replyError(replayBusy());
+      const isArchive = error instanceof ArchiveUnavailableError;
+      exchange.replyError(isArchive ? archiveUnavailable() : replayBusy());
       return;
     }
     this.logger.error('request failed', { request_id: exchange.id, path: exchange.path }, error);

@@ -77,6 +77,22 @@ const GAUGES = {
     'fathom_retention_waits',
     '1 while retention waits, for the reason in the log; else 0',
   ],
+  archiveWaiting: [
+    'fathom_archive_days_waiting',
+    'Days that wait to be archived, as of the last search; NaN if this server archives none',
+  ],
+  archiveFails: [
+    'fathom_archive_fails',
+    '1 while archiving fails, for the reason in the log; else 0; NaN if this server archives nothing',
+  ],
+  archiveReads: ['fathom_archive_reads_total', 'Ranges of objects that were read'],
+  archiveReadBytes: ['fathom_archive_read_bytes_total', 'Bytes of these ranges'],
+  archiveFailures: [
+    'fathom_archive_failures_total',
+    'Ranges of objects that could not be read, or were damaged',
+  ],
+  archiveFiles: ['fathom_archive_disk_files', 'Files with blocks of archived days'],
+  archiveFileBytes: ['fathom_archive_disk_bytes', 'Bytes of these files'],
   logPosition: [
     'fathom_log_position',
     "The last entry of the cluster's log that the node has applied",

@@ -3,6 +3,7 @@ import type { ComputePool, RunTask } from '../../compute/pool.js';
 import type { FragmentsKey } from '../../compute/replay/fragment-file.js';
 import { PoolUnavailableError, type Work } from '../../compute/scheduler.js';
 import { type DepthSource, SegmentGoneError } from '../../storage/contract.js';
+import { StoreUnavailableError } from '../../storage/errors.js';
 import { countedCache } from '../../storage/counted-cache.js';
 import { FRAGMENT_FILES } from '../../storage/fragment-files.js';
 import type { Logger } from '../logger.js';
@@ -137,8 +138,9 @@ export class FragmentOrders {
   }
 
   private giveUp(name: string, error: unknown, isAhead: boolean): void {
-    // The segment was replaced in between, or a thread was lost: later pages may order them again.
-    if (error instanceof SegmentGoneError || error instanceof PoolUnavailableError) return;
+    // The segment was replaced in between, a thread was lost, or the archive cannot be read: later pages may order them again.
+    const isGone = error instanceof SegmentGoneError || error instanceof StoreUnavailableError;
+    if (isGone || error instanceof PoolUnavailableError) return;
     // A page that meets the fault reports it, and so does a check.
     if (isAhead) return;
     this.givenUp.set(name, true);

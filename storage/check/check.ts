@@ -1,6 +1,10 @@
 /** Checks a store, through the server that has it open or by opening it for reading. */
 import { isDamage } from '../../compute/damage.js';
 import { withReading } from '../access.js';
+import { Archive } from '../archive/archive.js';
+import { knownPlace, openObjects } from '../archive/open-objects.js';
+import type { Database } from '../duckdb/database.js';
+import { readMeta } from '../meta.js';
 import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { InputError } from '../errors.js';
 import { Checker, stagingLeftovers } from './checker.js';
@@ -17,10 +21,21 @@ interface Checked {
   strays: string[];
 }
 
-/** @param onProgress gets the completed share of the check, 0 to 1 */
+/** The archive of a store that no process has open. @throws InputError if it has none */
+async function archiveOf(database: Database): Promise<Archive> {
+  const place = knownPlace(await readMeta(database));
+  if (place === null) throw new InputError('--archive: the store has no archive');
+  return new Archive(await openObjects(place));
+}
+
+/**
+ * @param onProgress gets the completed share of the check, 0 to 1
+ * @param readsArchive whether it reads every object of the archive, too
+ */
 export async function checkStore(
   directory: string,
   onProgress?: (share: number) => void,
+  readsArchive = false,
 ): Promise<Checked> {
   const checked: Checked = {
     damages: [],
@@ -32,11 +47,13 @@ export async function checkStore(
   try {
     await withReading(directory, async (reading) => {
       isOpen = true;
+      const archive =
+        readsArchive && 'database' in reading ? await archiveOf(reading.database) : null;
       for (let cursor: CheckCursor | null = null; ;) {
         const step: CheckStep =
           'server' in reading
-            ? await reading.server.checkStep(cursor)
-            : await new Checker(reading.database, directory).step(cursor);
+            ? await reading.server.checkStep(cursor, readsArchive)
+            : await new Checker(reading.database, directory, archive).step(cursor);
         checked.segments += step.segments;
         checked.strays.push(...step.strays);
         const found = step.damages.filter((damage) => !isKnown(damage, checked.damages));

@@ -7,11 +7,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type BlockOutline, outlineOfBlock } from '../../compute/holders/block-decoder.js';
 import { type Chain, TIERS } from '../../compute/market.js';
+import type { StoredBlock } from '../../compute/segment/segment.js';
 import { isAscending, sampleFault, segmentFault } from '../../compute/segment/verify.js';
+import { Archive } from '../archive/archive.js';
+import { ArchiveUnavailableError, ObjectFaultError } from '../archive/objects.js';
 import { STAGING } from '../bundle.js';
 import type { CheckCursor, CheckStep, Damage } from '../operations.js';
 import { PEPPER_FILE } from '../data-directory.js';
-import { ENTRY_COLUMNS, refOfColumns, unpackRefs } from '../depth/segment-lists.js';
+import { ENTRY_COLUMNS, LIST_COLUMNS, refOfColumns, unpackRefs } from '../depth/segment-lists.js';
 import { firstT, lastT, type SegmentRef } from '../depth/directory.js';
 import { readSamples } from '../depth/samples.js';
 import { readStoredBlocks } from '../depth/segments.js';
@@ -49,6 +52,8 @@ type Part = (after: number) => Promise<Found>;
 /** Runs compute's outlineOfBlock, in a worker thread if it would block the event loop. */
 export type OutlineBlock = (block: Uint8Array) => Promise<BlockOutline>;
 
+const NO_ARCHIVE = new Archive();
+
 const damage = (dataset: string, what: string, token: string | null = null): Damage => ({
   dataset,
   token,
@@ -65,6 +70,8 @@ export class Checker {
   constructor(
     private readonly database: Pick<Database, 'rows' | 'values'>,
     private readonly directory: string,
+    /** Reads archived segments too; null: only their entries are checked. */
+    private readonly archive: Archive | null,
     private readonly outline: OutlineBlock = (block) => Promise.resolve(outlineOfBlock(block)),
   ) {
     this.parts = [
@@ -84,7 +91,7 @@ export class Checker {
   async step(cursor: CheckCursor | null): Promise<CheckStep> {
     const { part, after } = cursor ?? { part: 0, after: -1 };
     const found = this.parts[part](after).catch((error: unknown): Found => {
-      if (error instanceof InputError) throw error;
+      if (error instanceof InputError || error instanceof ArchiveUnavailableError) throw error;
       return { damages: [damage('database', reasonOf(error))], next: null };
     });
     const { damages, next, segments = 0, strays = [] } = await found;
@@ -156,20 +163,24 @@ export class Checker {
   /** Checksums and content of segments. */
   private async segments(after: number): Promise<Found> {
     const rows = await this.database.rows(
-      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, s.digests, t.chain, t.address, coalesce(m.n, 0)
+      `SELECT s.segment_id, s.tier, s.cells, s.times, s.band_cells, s.digests,
+         s.object_id IS NOT NULL, t.chain, t.address, coalesce(m.n, 0)
        FROM segments s JOIN tokens t USING (token_id)
        LEFT JOIN (SELECT token_id, count(*) AS n FROM markets GROUP BY token_id) m USING (token_id)
        WHERE s.segment_id > ${after} ORDER BY s.segment_id LIMIT ${SEGMENTS_PER_STEP}`,
     );
     const ids = rows.map(([id]) => id as number);
-    const blocks = await readStoredBlocks(this.database, ids);
-    const samples = await readSamples(this.database, ids);
+    const { archive } = this;
+    const readable = archive === null ? rows.filter((row) => row[6] === false) : rows;
+    const read = readable.map(([id]) => id as number);
     const damages: Damage[] = [];
+    const blocks = await this.blocksOf(read, damages);
+    const samples = await readSamples(this.database, ids);
     const turns = new Turns();
     for (const row of rows) {
       await turns.take();
       const ref = refOfColumns(row);
-      const [chain, address, markets] = row.slice(6) as [Chain, string, number];
+      const [chain, address, markets] = row.slice(7) as [Chain, string, number];
       const stored = blocks.get(ref.segmentId);
       if (stored === undefined) continue;
       const entry = { ...ref, chain, address, markets };
@@ -181,8 +192,30 @@ export class Checker {
     return {
       damages,
       next: rows.length < SEGMENTS_PER_STEP ? null : (ids.at(-1) ?? null),
-      segments: rows.length,
+      segments: read.length,
     };
+  }
+
+  /** Blocks of segments. @param faults gets the objects of the archive that are gone or damaged */
+  private async blocksOf(
+    ids: readonly number[],
+    faults: Damage[],
+  ): Promise<ReadonlyMap<number, StoredBlock>> {
+    const archive = this.archive ?? NO_ARCHIVE;
+    try {
+      return await readStoredBlocks(this.database, ids, archive);
+    } catch (error) {
+      if (!(error instanceof ObjectFaultError)) throw error;
+      if (ids.length > 1) {
+        const blocks = new Map<number, StoredBlock>();
+        for (const id of ids) {
+          for (const [own, block] of await this.blocksOf([id], faults)) blocks.set(own, block);
+        }
+        return blocks;
+      }
+      faults.push(damage('archive', `segment ${ids[0]}: ${error.message}`));
+      return new Map();
+    }
   }
 
   /** The order of each token's segments, and the lists that repeat their entries. */
@@ -207,7 +240,7 @@ export class Checker {
        SELECT token_id, ${ENTRY_COLUMNS}, segment_id <= listed.id
        FROM segments, listed WHERE ${range}
        UNION ALL
-       SELECT token_id, NULL, tier, NULL, data, NULL, NULL, NULL FROM segment_lists WHERE ${range}`,
+       SELECT token_id, ${LIST_COLUMNS}, NULL FROM segment_lists WHERE ${range}`,
     );
     const names = new Map(
       (await this.database.rows(
@@ -309,7 +342,7 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
   const last = new Map<string, SegmentRef>();
   const refs = rows
     .filter(([segmentId]) => segmentId !== null)
-    .map((row) => ({ ref: refOfColumns(row), isListed: row[6] === true }))
+    .map((row) => ({ ref: refOfColumns(row), isListed: row[7] === true }))
     .sort((a, b) => firstT(a.ref) - firstT(b.ref));
   for (const { ref, isListed } of refs) {
     const { tier, times } = ref;
@@ -336,7 +369,7 @@ function directoryDamages(token: string, rows: readonly SqlRow[]): Damage[] {
 }
 
 function isSameEntry(a: SegmentRef, b: SegmentRef): boolean {
-  const text = ({ tier, cells, times, bandCells, digests }: SegmentRef): string =>
-    [tier, cells, times.join(), bandCells.join(), digests.join()].join(';');
+  const text = ({ tier, cells, times, bandCells, digests, isArchived }: SegmentRef): string =>
+    [tier, cells, times.join(), bandCells.join(), digests.join(), isArchived].join(';');
   return text(a) === text(b);
 }

@@ -6,6 +6,7 @@ export const SCANNED: Readonly<Record<string, string>> = {
   tokens: 'tokens',
   markets: 'snapshots',
   segments: 'snapshots',
+  objects: 'snapshots',
   segment_parts: 'snapshots',
   segment_samples: 'snapshots',
   segment_lists: 'snapshots',
@@ -34,6 +35,8 @@ export const UNIQUE: readonly { table: string; keys: readonly string[] }[] = [
   { table: 'segment_parts', keys: ['segment_id', 'part'] },
   { table: 'segment_samples', keys: ['segment_id'] },
   { table: 'segment_lists', keys: ['list_id'] },
+  { table: 'objects', keys: ['object_id'] },
+  { table: 'objects', keys: ['key'] },
   { table: 'dca_orders', keys: ['dca_address'] },
   { table: 'limit_orders', keys: ['order_address'] },
   { table: 'dlmm_pools', keys: ['pubkey'] },
@@ -67,6 +70,11 @@ export const RULES: readonly { dataset: string; sql: string }[] = [
   orphans('snapshots', 'depth_revisions', 'tokens', 'token_id', 'a revision'),
   orphans('snapshots', 'segment_parts', 'segments', 'segment_id', 'a part'),
   orphans('snapshots', 'segment_samples', 'segments', 'segment_id', 'a sample'),
+  {
+    dataset: 'snapshots',
+    sql: `SELECT DISTINCT NULL, 'a segment of object_id ' || object_id || ', which does not exist'
+      FROM segments ANTI JOIN objects USING (object_id) WHERE object_id IS NOT NULL`,
+  },
   orphans('holders', 'holder_owners', 'holder_tokens', 'holder_id', 'owners'),
   orphans('holders', 'holder_blocks', 'holder_tokens', 'holder_id', 'a block'),
   orphans('holders', 'holder_block_parts', 'holder_blocks', 'block_id', 'a part'),

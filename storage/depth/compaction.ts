@@ -34,7 +34,9 @@ export function findSmallSegments(
   directory: Directory,
   damaged: ReadonlySet<number> = new Set(),
 ): SmallSegments | null {
-  const shareOf = (ref: SegmentRef): number => (damaged.has(ref.segmentId) ? 1 : fullness(ref));
+  // What is archived stays so: joining it would bring it back.
+  const shareOf = (ref: SegmentRef): number =>
+    ref.isArchived || damaged.has(ref.segmentId) ? 1 : fullness(ref);
   for (const tier of TIERS) {
     const found = filling(directory[tier], shareOf) ?? tiny(directory[tier], shareOf);
     if (found !== null) return { tier, ...found };

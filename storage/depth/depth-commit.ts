@@ -4,6 +4,13 @@ import type { Removal, Removed } from '../../compute/segment/remove.js';
 import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
+import { isoOf } from '../../compute/time.js';
+import {
+  type ArchivedDay,
+  type ArchiveWindow,
+  columnsOfWindow,
+  digestOfWindow,
+} from '../archive/archived-day.js';
 import type { DeleteFrame, SegmentFrame } from '../bundle.js';
 import type { Database } from '../duckdb/database.js';
 import { RefusalError, StoreChangedError } from '../errors.js';
@@ -19,8 +26,9 @@ import {
 import { marketsNamed } from './market-names.js';
 import type { Replacements } from './replacements.js';
 import type { RetentionStep } from './retention-steps.js';
-import { damagedSegments, deleteSegments, readAllBlocks } from './segments.js';
+import { type ArchivedBlocks, damagedSegments, deleteSegments, readAllBlocks } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
+import { uint16Of } from '../typed-arrays.js';
 
 /** Runs compute's rewriteSegments. */
 export type Rewrite = (input: RewriteInput) => Promise<RewriteResult>;
@@ -44,6 +52,7 @@ export class DepthCommit {
     private readonly stage: Stage,
     private readonly rewrite: Rewrite,
     private readonly database: Database,
+    private readonly archive: ArchivedBlocks,
   ) {}
 
   /**
@@ -115,6 +124,107 @@ export class DepthCommit {
     for (const { tier, segments } of result.tiers) {
       for (const segment of segments) await this.add({ ...of, tier, segment }, 'replace');
     }
+  }
+
+  /**
+   * Has an object of the archive hold a window's snapshots in place of the store.
+   * @returns the ids of the object's segments
+   * @throws RefusalError if the store has other snapshots there than the object
+   */
+  async archiveWindow(day: ArchivedDay): Promise<number[]> {
+    const { tier, fromS, toS } = day;
+    const { chain, address } = day.token;
+    const token = this.stage.knownToken(chain, address);
+    const before = token === null ? [] : (await this.stage.directory(token))[tier];
+    const columns = columnsOfWindow(before, day);
+    const inObject = day.segments.reduce((sum, { snapshots }) => sum + snapshots, 0);
+    const isSame = Buffer.compare(digestOfWindow(columns), day.digest) === 0;
+    if (token === null || !isSame || columns.times.length !== inObject) {
+      throw new RefusalError(
+        `the ${tier} snapshots of ${chain}:${address} from ${isoOf(fromS)} to ${isoOf(toS)} have changed since their object was made`,
+      );
+    }
+    const index = await this.cutOut(token, tier, { fromS, toS });
+    const objectId = await this.stage.objectId(day);
+    const refs: SegmentRef[] = [];
+    let row = 0;
+    for (const { snapshots, cells, at, bytes, crc32, marketRows } of day.segments) {
+      const segmentId = this.stage.nextSegmentId();
+      const of = (column: Uint32Array): Uint32Array => column.slice(row, row + snapshots);
+      const { times, bandCells, digests } = columns;
+      const own = { times: of(times), bandCells: of(bandCells), digests: of(digests), cells };
+      await this.stage.segments.addArchived(
+        { segmentId, tokenId: token.tokenId, tier },
+        { ...own, marketRows: uint16Of(marketRows), crc32, objectId, at, bytes },
+      );
+      refs.push({ ...own, segmentId, tier, isArchived: true });
+      row += snapshots;
+    }
+    const directory = (await this.stage.directory(token))[tier];
+    directory.splice(index, 0, ...refs);
+    return refs.map(({ segmentId }) => segmentId);
+  }
+
+  /**
+   * Deletes the snapshots of a window, and cuts segments at its ends, so that none spans it.
+   * @returns where segments of the window belong in the directory
+   */
+  private async cutOut(
+    token: StagedToken,
+    tier: Tier,
+    { fromS, toS }: { fromS: number; toS: number },
+  ): Promise<number> {
+    const directory = (await this.stage.directory(token))[tier];
+    const { from, to } = overlapping(directory, fromS, toS - 1);
+    if (from === to) return from;
+    const [first, last] = [directory[from], directory[to - 1]];
+    const before =
+      firstT(first) < fromS ? await this.partOf(token, first, { fromS: 0, toS: fromS }) : [];
+    const after =
+      lastT(last) >= toS ? await this.partOf(token, last, { fromS: toS, toS: Infinity }) : [];
+    for (let end = to; end > from;) {
+      const begin = Math.max(from, end - MAX_DELETED_AT_ONCE);
+      const parts = begin === from ? [...before, ...after] : [];
+      await this.put(token, tier, begin, directory.slice(begin, end), parts);
+      end = begin;
+    }
+    return from + before.length;
+  }
+
+  /** The snapshots of a window of a segment, as segments. */
+  private async partOf(
+    token: StagedToken,
+    ref: SegmentRef,
+    window: { fromS: number; toS: number },
+  ): Promise<EncodedSegment[]> {
+    const stored = await this.blocksOf(token, [ref]);
+    const result = await this.rewrite({ stored, added: null, window, mode: 'replace' });
+    if (result.status !== 'done') throw new Error('cutting a stored segment cannot conflict');
+    return result.segments;
+  }
+
+  /** Brings a window's archived segments back into the store. @returns how many there were */
+  async restoreWindow({
+    token: { chain, address },
+    tier,
+    fromS,
+    toS,
+  }: ArchiveWindow): Promise<number> {
+    const token = this.stage.knownToken(chain, address);
+    if (token === null) return 0;
+    const directory = (await this.stage.directory(token))[tier];
+    const { from, to } = overlapping(directory, fromS, toS - 1);
+    let restored = 0;
+    // From last to first, to keep the indexes of earlier segments valid.
+    for (let last = to, first; last > from; last = first) {
+      first = last - 1;
+      if (!directory[first].isArchived) continue;
+      while (first > from && directory[first - 1].isArchived && last - first < MAX_REWRITTEN)
+        first--;
+      restored += last - first;
+      await this.join(token, tier, first, last);
+    }
+    return restored;
   }
 
   /** Deletes snapshots of a tier, or their cells in some markets. */
@@ -236,7 +346,7 @@ export class DepthCommit {
       const segmentId = this.stage.nextSegmentId();
       await this.stage.segments.add({ segmentId, tokenId, tier }, segment);
       const { cells, times, bandCells, digests } = segment;
-      refs.push({ segmentId, tier, cells, times, bandCells, digests });
+      refs.push({ segmentId, tier, cells, times, bandCells, digests, isArchived: false });
     }
     const old = idsOf(replaced);
     await this.stage.segments.settle(old);
@@ -251,9 +361,9 @@ export class DepthCommit {
   private async blocksOf({ row }: StagedToken, refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
     const ids = idsOf(refs);
     await this.stage.segments.settle(ids);
-    return readAllBlocks(this.stage.tx, ids).catch(async (error: unknown) => {
+    return readAllBlocks(this.stage.tx, ids, this.archive).catch(async (error: unknown) => {
       const stored = refs.filter(({ segmentId }) => !this.stage.hasMade(segmentId));
-      throw await damagedSegments(error, this.database, row, stored);
+      throw await damagedSegments(error, this.database, row, stored, this.archive);
     });
   }
 }

@@ -41,7 +41,12 @@ import { marketSpans } from './history.js';
 import type { Revisions } from './revisions.js';
 import { IS_TINY } from './compaction.js';
 import { readSamples } from './samples.js';
-import { damagedSegments, readStoredBlocks, storedSegments } from './segments.js';
+import {
+  type ArchivedBlocks,
+  damagedSegments,
+  readStoredBlocks,
+  storedSegments,
+} from './segments.js';
 
 /** Tokens per query in allNewestSnapshots(). */
 const TOKENS_AT_ONCE = 5000;
@@ -52,6 +57,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
     private readonly catalog: Catalog,
     private readonly directories: Directories,
     private readonly revisions: Revisions,
+    private readonly archive: ArchivedBlocks,
   ) {}
 
   token(chain: Chain, address: string): TokenRecord | null {
@@ -132,7 +138,10 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   async history(tokenId: number, nowS: number): Promise<StoredHistory> {
     const { directory, spans } = await readStored(async () => {
       const directory = await this.directories.get(tokenId);
-      return { directory, spans: await marketSpans(this.database, tokenId, directory, nowS) };
+      return {
+        directory,
+        spans: await marketSpans(this.database, this.archive, tokenId, directory, nowS),
+      };
     });
     const markets = this.markets(tokenId).flatMap((market, index) => {
       const span = spans.get(index);
@@ -144,7 +153,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
   async readSegments(ids: readonly number[]): Promise<Uint8Array[]> {
     const recent = this.directories.recentBlocks.get(ids);
     const others = ids.filter((id) => !recent.has(id));
-    const stored = await readStoredBlocks(this.database, others);
+    const stored = await readStoredBlocks(this.database, others, this.archive);
     return inOrder(ids, new Map([...recent, ...stored])).map(checkedBlock);
   }
 
@@ -239,7 +248,7 @@ export class DepthReader implements DepthSource, MarketSource, SegmentSource, Fo
         if (ref === undefined) return NaN;
         if (ref.segmentId !== segmentId) {
           priceAt = await this.pricesIn(ref.segmentId).catch(async (error: unknown) => {
-            throw await damagedSegments(error, this.database, token.row, [ref]);
+            throw await damagedSegments(error, this.database, token.row, [ref], this.archive);
           });
           segmentId = ref.segmentId;
         }

@@ -4,6 +4,7 @@ import type { Meta } from '../meta.js';
 import { isDamage } from '../../compute/damage.js';
 import { TIERS } from '../../compute/market.js';
 import { RecentBlocks } from './recent-blocks.js';
+import { timeOfHex } from './segments.js';
 import { UnlistedSegments } from './unlisted-segments.js';
 import type { Database } from '../duckdb/database.js';
 import { byFirstColumn, type SqlRow, type Statements } from '../duckdb/statements.js';
@@ -13,6 +14,7 @@ import { Turns } from '../turns.js';
 import type { Cutoffs } from './retention-steps.js';
 import {
   ENTRY_COLUMNS,
+  LIST_COLUMNS,
   refOfColumns,
   SegmentLists,
   unpackRefs,
@@ -22,10 +24,10 @@ import {
 /** Bytes of the cached directories. */
 const MAX_CACHED_BYTES = 128 * 1024 * 1024;
 
-/** First time of a segment, from the little-endian bytes of its `times`. */
-const FIRST_TIME = `('0x' || substr(h, 7, 2) || substr(h, 5, 2) || substr(h, 3, 2) || substr(h, 1, 2))::UBIGINT`;
+/** First time of a segment, from the first digits of its `times`. */
+const FIRST_TIME = timeOfHex('h');
 /** Selects a token's lists, as refsOfRow() expects them. */
-const LISTS_OF = 'SELECT NULL, tier, NULL, data, NULL, NULL FROM segment_lists WHERE token_id =';
+const LISTS_OF = `SELECT ${LIST_COLUMNS} FROM segment_lists WHERE token_id =`;
 
 /** A directory and its size in memory. */
 export interface SizedDirectory {
@@ -276,7 +278,7 @@ export async function directoriesAround(
      SELECT token_id, ${ENTRY_COLUMNS}
      FROM segments SEMI JOIN wanted USING (segment_id) WHERE segment_id > ${listedId}
      UNION ALL
-     SELECT token_id, NULL, tier, NULL, data, NULL, NULL
+     SELECT token_id, ${LIST_COLUMNS}
      FROM segment_lists SEMI JOIN wanted_lists USING (list_id)`,
   );
   const refsOf = (own: readonly SqlRow[]): SegmentRef[] =>

@@ -13,6 +13,8 @@ export interface SegmentRef {
   bandCells: Uint32Array;
   /** A digest of each snapshot's content. */
   digests: Uint32Array;
+  /** Whether its block is in an object of the archive. */
+  isArchived: boolean;
 }
 
 /** One snapshot of a directory. */

@@ -7,7 +7,7 @@ import type { Database } from '../duckdb/database.js';
 import { Turns } from '../turns.js';
 import { uint16Of } from '../typed-arrays.js';
 import { type Directory, lastT, type SegmentRef } from './directory.js';
-import { readBlocks } from './segments.js';
+import { type ArchivedBlocks, readBlocks } from './segments.js';
 
 /** By market index: times of the first and the last snapshot with its cells. */
 type Spans = Map<number, { firstT: number; lastT: number }>;
@@ -21,6 +21,7 @@ const BLOCKS_AT_ONCE = 8;
  */
 export async function marketSpans(
   database: Database,
+  archive: ArchivedBlocks,
   tokenId: number,
   directory: Directory,
   nowS: number,
@@ -53,19 +54,20 @@ export async function marketSpans(
   }
   for (const id of segments.keys()) throw new SegmentGoneError(`segment ${id} was replaced`);
   for (let from = 0; from < unread.length; from += BLOCKS_AT_ONCE) {
-    await widenByBlocks(database, spans, unread.slice(from, from + BLOCKS_AT_ONCE), nowS);
+    await widenByBlocks(database, archive, spans, unread.slice(from, from + BLOCKS_AT_ONCE), nowS);
   }
   return spans;
 }
 
 async function widenByBlocks(
   database: Database,
+  archive: ArchivedBlocks,
   spans: Spans,
   segments: readonly SegmentRef[],
   nowS: number,
 ): Promise<void> {
   const ids = segments.map(({ segmentId }) => segmentId);
-  const blocks = await readBlocks(database, ids);
+  const blocks = await readBlocks(database, ids, archive);
   for (const { segmentId, times } of segments) {
     const block = blocks.get(segmentId);
     // A commit has replaced it in the meantime.

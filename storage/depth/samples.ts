@@ -5,7 +5,7 @@ import type { StoredBlock } from '../../compute/segment/segment.js';
 import type { Database } from '../duckdb/database.js';
 import { whereIdIn, type Statements } from '../duckdb/statements.js';
 import { readMeta, writeMeta } from '../meta.js';
-import { readStoredBlocks, storedBlocks, storedSegments } from './segments.js';
+import { type ArchivedBlocks, readStoredBlocks, storedBlocks, storedSegments } from './segments.js';
 
 /** Runs compute's sampleSegments. */
 export type SampleSegments = (
@@ -38,6 +38,7 @@ export class SampleMaker {
 
   constructor(
     private readonly database: Database,
+    private readonly archive: ArchivedBlocks,
     private readonly sample: SampleSegments = (segments) =>
       Promise.resolve(sampleSegments(segments)),
   ) {}
@@ -62,7 +63,7 @@ export class SampleMaker {
     );
     const ids = rows.map(([id]) => id as number);
     const upTo = ids.length < SAMPLED_AT_ONCE ? lastSegmentId : ids[ids.length - 1];
-    const blocks = [...(await readStoredBlocks(database, ids)).values()];
+    const blocks = [...(await readStoredBlocks(database, ids, this.archive)).values()];
     const samples = blocks.length === 0 ? [] : await this.sample(blocks);
     const made = samples.flatMap((sample, i) =>
       sample === null ? [] : [[blocks[i].segmentId, crc32(sample), sample] as const],

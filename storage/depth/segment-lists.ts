@@ -19,13 +19,18 @@ const UNLISTED_SEGMENTS = 16 * 1024;
 const LISTED_AT_ONCE = 64 * 1024;
 const META_KEY = 'listed_segments';
 /** The columns of `segments` that refOfColumns() takes. */
-export const ENTRY_COLUMNS = 'segment_id, tier, cells, times, band_cells, digests';
+export const ENTRY_COLUMNS =
+  'segment_id, tier, cells, times, band_cells, digests, object_id IS NOT NULL';
+/** In place of ENTRY_COLUMNS, for a row of `segment_lists`. */
+export const LIST_COLUMNS = 'NULL, tier, NULL, data, NULL, NULL, NULL';
 /** Words of a packed snapshot: its time, its cells in the default band, its digest. */
 const SNAPSHOT_WORDS = 3;
-/** Words of a packed entry before its times: id (low, high), cells, snapshots. */
+/** Words of a packed entry before its times: id (low, high with ARCHIVED), cells, snapshots. */
 const HEAD_WORDS = 4;
 const WORD_BYTES = 4;
 const TWO_32 = 2 ** 32;
+/** Ids are below 2 ** 53: the highest bit is free. */
+const ARCHIVED = 2 ** 31;
 
 /** A stored list without its entries. Lists of one token and tier do not overlap in time. */
 interface List {
@@ -187,7 +192,7 @@ function cutToLists(refs: readonly SegmentRef[]): SegmentRef[][] {
 
 /** An entry from ENTRY_COLUMNS. */
 export function refOfColumns(columns: SqlRow): SegmentRef {
-  const [segmentId, tier, cells, times, bandCells, digests] = columns;
+  const [segmentId, tier, cells, times, bandCells, digests, isArchived] = columns;
   const { length } = times as Uint8Array;
   const isWhole = (column: unknown): boolean => (column as Uint8Array | null)?.length === length;
   if (length === 0 || length % WORD_BYTES > 0 || !isWhole(bandCells) || !isWhole(digests)) {
@@ -200,6 +205,7 @@ export function refOfColumns(columns: SqlRow): SegmentRef {
     times: uint32Of(times as Uint8Array),
     bandCells: uint32Of(bandCells as Uint8Array),
     digests: uint32Of(digests as Uint8Array),
+    isArchived: isArchived as boolean,
   };
 }
 
@@ -211,8 +217,9 @@ function packedBytes({ times }: SegmentRef): number {
 export function packRefs(refs: readonly SegmentRef[]): Uint8Array {
   const words = new Uint32Array(refs.reduce((sum, ref) => sum + packedBytes(ref), 0) / WORD_BYTES);
   let at = 0;
-  for (const { segmentId, cells, times, bandCells, digests } of refs) {
-    words.set([segmentId % TWO_32, Math.floor(segmentId / TWO_32), cells, times.length], at);
+  for (const { segmentId, cells, times, bandCells, digests, isArchived } of refs) {
+    const high = Math.floor(segmentId / TWO_32) + (isArchived ? ARCHIVED : 0);
+    words.set([segmentId % TWO_32, high, cells, times.length], at);
     words.set(times, at + HEAD_WORDS);
     words.set(bandCells, at + HEAD_WORDS + times.length);
     words.set(digests, at + HEAD_WORDS + 2 * times.length);
@@ -263,7 +270,8 @@ function refAt(words: Uint32Array, at: number, tier: Tier): SegmentRef {
   const snapshots = words[at + HEAD_WORDS - 1];
   const from = at + HEAD_WORDS;
   return {
-    segmentId: words[at] + words[at + 1] * TWO_32,
+    segmentId: words[at] + (words[at + 1] % ARCHIVED) * TWO_32,
+    isArchived: words[at + 1] >= ARCHIVED,
     tier,
     cells: words[at + 2],
     times: words.subarray(from, from + snapshots),

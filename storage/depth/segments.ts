@@ -45,20 +45,39 @@ const HELD_PARTS = ROW_GROUP_ROWS / 4;
 /**
  * Blocks by segment id, not checked against their checksums yet; missing ones are left out.
  * Each is in a separate ArrayBuffer.
+ * @throws ArchiveUnavailableError if an archived one cannot be read
  */
 export async function readStoredBlocks(
-  statements: Pick<Statements, 'values'>,
+  statements: BlockStatements,
   ids: readonly number[],
+  archive: ArchivedBlocks,
 ): Promise<Map<number, StoredBlock>> {
   if (ids.length === 0) return new Map();
   // One statement: no commit may fall between an entry and its parts.
-  return storedBlocks(
+  const blocks = await storedBlocks(
     statements,
     `SELECT segment_id, 0 AS part, data, crc32 FROM segments WHERE ${segmentIdIn(ids)}
      UNION ALL
      SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${segmentIdIn(ids)}`,
   );
+  const archived = ids.filter((id) => blocks.get(id)?.block.length === 0);
+  if (archived.length === 0) return blocks;
+  for (const id of archived) blocks.delete(id);
+  for (const block of await archive.blocks(statements, archived))
+    blocks.set(block.segmentId, block);
+  return blocks;
 }
+
+/** Reads the blocks of archived segments, verified; those that are gone are left out. */
+export interface ArchivedBlocks {
+  blocks(
+    statements: Pick<Statements, 'rows'>,
+    segmentIds: readonly number[],
+  ): Promise<readonly StoredBlock[]>;
+}
+
+/** What reads blocks: DuckDB's values for those in the store, rows for the places of archived ones. */
+type BlockStatements = Pick<Statements, 'values' | 'rows'>;
 
 /** Blocks by the segment ids in a query for Statements.values(). */
 export async function storedBlocks(
@@ -76,19 +95,21 @@ export async function storedBlocks(
 
 /** Blocks like readStoredBlocks() returns them, checked. @throws DamageError if a checksum does not match */
 export async function readBlocks(
-  statements: Pick<Statements, 'values'>,
+  statements: BlockStatements,
   ids: readonly number[],
+  archive: ArchivedBlocks,
 ): Promise<Map<number, Uint8Array>> {
-  const stored = await readStoredBlocks(statements, ids);
+  const stored = await readStoredBlocks(statements, ids, archive);
   return new Map(Array.from(stored, ([id, one]) => [id, checkedBlock(one)]));
 }
 
 /** The blocks of all these segments, in order. @throws DamageError if one is missing, or its checksum does not match */
 export async function readAllBlocks(
-  statements: Pick<Statements, 'values'>,
+  statements: BlockStatements,
   ids: readonly number[],
+  archive: ArchivedBlocks,
 ): Promise<Uint8Array[]> {
-  const blocks = await readBlocks(statements, ids);
+  const blocks = await readBlocks(statements, ids, archive);
   return ids.map((id) => {
     const block = blocks.get(id);
     if (block === undefined) throw new DamageError(`segment ${id} is damaged: it has no entry`);
@@ -102,6 +123,7 @@ export function damagedSegments(
   database: Database,
   { chain, address }: TokenName,
   refs: readonly SegmentRef[],
+  archive: ArchivedBlocks,
 ): Promise<unknown> {
   const blocks = refs.map(({ segmentId: id, tier, times }) => ({
     id,
@@ -110,7 +132,9 @@ export function damagedSegments(
     tier,
     times,
   }));
-  return damageOf(error, database.directory, blocks, (id) => readAllBlocks(database, [id]));
+  return damageOf(error, database.directory, blocks, (id) =>
+    readAllBlocks(database, [id], archive),
+  );
 }
 
 /** Which of the ids are stored. */
@@ -122,6 +146,16 @@ export async function storedSegments(
   const rows = await statements.rows(`SELECT segment_id FROM segments WHERE ${segmentIdIn(ids)}`);
   return new Set(rows.map(([id]) => id as number));
 }
+
+/** SQL: the time that 8 hexadecimal digits of `times` stand for, whose bytes are little-endian. */
+export const timeOfHex = (hex: string): string =>
+  `('0x' || substr(${hex}, 7, 2) || substr(${hex}, 5, 2) || substr(${hex}, 3, 2) || substr(${hex}, 1, 2))::UBIGINT`;
+
+/** SQL: segments that fulfil a condition, with their first and last time. */
+export const timedSegments = (where: string): string =>
+  `SELECT token_id, tier, object_id, ${timeOfHex('f')} AS first_t, ${timeOfHex('l')} AS last_t
+   FROM (SELECT token_id, tier, object_id, left(hex(times), 8) AS f, right(hex(times), 8) AS l
+         FROM segments WHERE ${where})`;
 
 export async function deleteSegments(tx: Statements, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
@@ -136,6 +170,14 @@ interface NewSegment {
   segmentId: number;
   tokenId: number;
   tier: Tier;
+}
+
+/** A segment without its block, which is `bytes` at `at` of an object. */
+export interface ArchivedSegment extends Omit<EncodedSegment, 'block'> {
+  crc32: number;
+  objectId: number;
+  at: number;
+  bytes: number;
 }
 
 /** Writes many segments at once: one by one, each costs ten times as much. */
@@ -168,11 +210,48 @@ export class SegmentWriter {
       isInline ? block : block.subarray(0, 0),
       bytesOf(marketRows),
       bytesOf(digests),
+      null,
+      null,
+      null,
     ]);
     if (!isInline) {
       partsOf(block, PART_BYTES).forEach((part, i) => this.parts.push([segmentId, i + 1, part]));
     }
     this.waitingBytes += block.length + 3 * times.byteLength;
+    if (this.waitingBytes >= MAX_WAITING_BYTES) await this.writeParts(HELD_PARTS);
+  }
+
+  /** Adds a segment whose block is in an object of the archive. */
+  async addArchived(
+    { segmentId, tokenId, tier }: NewSegment,
+    {
+      times,
+      bandCells,
+      digests,
+      cells,
+      marketRows,
+      crc32: checksum,
+      objectId,
+      at,
+      bytes,
+    }: ArchivedSegment,
+  ): Promise<void> {
+    this.entries.push([
+      segmentId,
+      tokenId,
+      TIERS.indexOf(tier),
+      cells,
+      bytesOf(times),
+      bytesOf(bandCells),
+      checksum,
+      new Uint8Array(0),
+      bytesOf(marketRows),
+      bytesOf(digests),
+      objectId,
+      at,
+      bytes,
+    ]);
+    this.waitingBytes += 3 * times.byteLength;
     if (this.waitingBytes >= MAX_WAITING_BYTES) await this.writeParts(HELD_PARTS);
   }
 

@@ -8,6 +8,7 @@ import {
   type Tier,
   venueKey,
 } from '../../compute/market.js';
+import type { ArchivedDay } from '../archive/archived-day.js';
 import type { TokenRow } from '../contract.js';
 import type { SqlValue, Statements } from '../duckdb/statements.js';
 import { RefusalError } from '../errors.js';
@@ -33,6 +34,9 @@ const ROWS_AT_ONCE = 1000;
 const NO_MARKETS: readonly Market[] = [];
 const NO_INDEXES: ReadonlyMap<string, number> = new Map();
 const NO_DEPTH: SizedDirectory = { directory: EMPTY_DIRECTORY, bytes: 0 };
+
+/** An object of the archive. */
+type ArchiveObject = Pick<ArchivedDay, 'key' | 'sha256' | 'bytes'>;
 
 /** A token as the transaction leaves it. */
 export interface StagedToken {
@@ -165,6 +169,20 @@ export class Stage {
 
   nextSegmentId(): number {
     return this.directories.nextSegmentId();
+  }
+
+  /** The id of an object of the archive; one that the store does not know is added. */
+  async objectId({ key, sha256, bytes }: ArchiveObject): Promise<number> {
+    const known = await this.tx.rows('SELECT object_id FROM objects WHERE key = ?', [key]);
+    if (known.length > 0) {
+      const [[objectId]] = known as [[number]];
+      await this.tx.run('UPDATE objects SET unused_since = NULL WHERE key = ?', [key]);
+      return objectId;
+    }
+    const [[last]] = await this.tx.rows('SELECT coalesce(max(object_id), 0) FROM objects');
+    const objectId = (last as number) + 1;
+    await this.tx.append('objects', [[objectId, key, sha256, bytes, null]]);
+    return objectId;
   }
 
   /** Whether the transaction itself has made a segment: no other connection sees it yet. */

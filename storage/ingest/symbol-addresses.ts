@@ -47,8 +47,7 @@ export class SymbolAddresses {
   }
 
   /**
-   * The token of a symbol, on the chain if one is given; prefers a token whose symbol has the same case, then
-   * the only scored one.
+   * The token of a symbol, on the chain if one is given; prefers a token whose symbol has the same case.
    * @returns if there is no such token, or several, what is wrong, in words that follow the column's name
    */
   find(symbol: unknown, chain: string | null): TokenSymbol | string {
@@ -58,9 +57,7 @@ export class SymbolAddresses {
     );
     const same = alike.filter((token) => token.symbol === symbol);
     const candidates = same.length > 0 ? same : alike;
-    const scored = candidates.filter(({ isScored }) => isScored);
     if (candidates.length === 1) return candidates[0];
-    if (scored.length === 1) return scored[0];
     const where = chain === null ? '' : ` on ${chain}`;
     if (candidates.length === 0) {
       return `no token${where} has the symbol ${JSON.stringify(symbol)}: ingest tokens first, or give addresses: ${this.instead}`;
@@ -72,12 +69,8 @@ export class SymbolAddresses {
 
   /** How to distinguish the candidates. */
   private remedy(chain: string | null, candidates: readonly TokenSymbol[]): string {
-    const isOnlyOfChain = (one: TokenSymbol): boolean => {
-      const own = candidates.filter((other) => other.chain === one.chain);
-      return (
-        own.length === 1 || (one.isScored && own.filter((other) => other.isScored).length === 1)
-      );
-    };
+    const isOnlyOfChain = (one: TokenSymbol): boolean =>
+      candidates.filter((other) => other.chain === one.chain).length === 1;
     const alone = chain === null ? candidates.filter(isOnlyOfChain) : [];
     const addresses = `give addresses: ${this.instead}`;
     if (alone.length === 0) return addresses;

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { CHAINS, type Tier, TIERS } from '../../compute/market.js';
 import { pack, unpackOrNull } from '../../compute/messagepack.js';
+import type { ArchivedDay, ArchiveWindow } from '../archive/archived-day.js';
 import { type Frame, isBundleName } from '../bundle.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
@@ -44,6 +45,10 @@ export type Entry =
   /** A large bundle, which the log has apart from the entry; nodes store it under this name until it is applied. */
   | { kind: 'large-bundle'; name: string; bytes: number; sha256: Uint8Array }
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
+  /** Snapshots whose blocks are in an object of the archive from now on. */
+  | ({ kind: 'archived' } & ArchivedDay)
+  /** Snapshots whose blocks are in the store again. */
+  | ({ kind: 'restored' } & ArchiveWindow)
   | KeyChange
   /** Settings that change; the others stay. */
   | { kind: 'settings'; settings: Settings };
@@ -66,6 +71,11 @@ const orNull =
   (value) =>
     value === null || check(value);
 
+const isListOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+
 const hasFields =
   (checks: Readonly<Record<string, Check>>): Check =>
   (value) =>
@@ -74,6 +84,13 @@ const hasFields =
     Object.entries(checks).every(([name, check]) =>
       check((value as Record<string, unknown>)[name]),
     );
+
+const WINDOW: Readonly<Record<keyof ArchiveWindow, Check>> = {
+  token: hasFields({ chain: isAmong(CHAINS), address: isText }),
+  tier: isAmong(TIERS),
+  fromS: isNumber,
+  toS: isNumber,
+};
 
 /** For each kind, whether an entry has all fields. */
 const KINDS: Readonly<Record<Entry['kind'], Check>> = {
@@ -87,8 +104,26 @@ const KINDS: Readonly<Record<Entry['kind'], Check>> = {
   retirement: hasFields({
     token: hasFields({ chain: isAmong(CHAINS), address: isText }),
     cutoffs: hasFields(Object.fromEntries(TIERS.map((tier) => [tier, isNumber]))),
-    made: (value) => Array.isArray(value) && value.every(isAmong(TIERS)),
+    made: isListOf(isAmong(TIERS)),
   }),
+  archived: hasFields({
+    ...WINDOW,
+    key: isText,
+    sha256: isText,
+    bytes: isNumber,
+    digest: isBytes,
+    segments: isListOf(
+      hasFields({
+        snapshots: isNumber,
+        cells: isNumber,
+        at: isNumber,
+        bytes: isNumber,
+        crc32: isNumber,
+        marketRows: isBytes,
+      }),
+    ),
+  }),
+  restored: hasFields(WINDOW),
   key: hasFields({
     stored: hasFields({
       record: hasFields({

@@ -1,5 +1,6 @@
 /** Changes of keys and retention as entries of a log: what they are is settled here, the log's kind is not. */
 import type { Tier } from '../../compute/market.js';
+import type { ArchivedDay, ArchiveWindow } from '../archive/archived-day.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
@@ -48,6 +49,19 @@ export abstract class LogWriter {
     // Each node publishes the step when it is due: all use one id, so the log takes only the first.
     const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
     return this.submit<Removed>(tokenSubject(name), entry, id);
+  }
+
+  /** Submits an object of the archive. @returns the ids of its segments; null if another node's entry came first */
+  archive(day: ArchivedDay): Promise<number[] | null> {
+    const name = tokenKey(day.token.chain, day.token.address);
+    const id = `archive ${day.key} ${day.fromS}`;
+    return this.submit<number[]>(tokenSubject(name), { kind: 'archived', ...day }, id);
+  }
+
+  /** Submits that archived snapshots come back into the store. @returns how many segments that were */
+  async restore(window: ArchiveWindow): Promise<number> {
+    const name = tokenKey(window.token.chain, window.token.address);
+    return (await this.submit<number>(tokenSubject(name), { kind: 'restored', ...window })) ?? 0;
   }
 
   createKey(request: KeyRequest): Promise<IssuedKey> {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../compute/market.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import type { TokenName } from '../contract.js';
+import type { ArchivedDay } from '../archive/archived-day.js';
 import { operationsOfNode, type StoreOperations } from '../operations.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
 import { InputError, StoreUnavailableError } from '../errors.js';
@@ -175,6 +176,8 @@ export class LogNode {
       rotateKey: (key, overlapS) => publisher.rotateKey(key, overlapS),
       revokeKey: (key) => publisher.revokeKey(key),
       changeSettings: (settings) => publisher.changeSettings(settings),
+      archiveNext: (nowS) => this.options.store.archiveNextBy(nowS, (day) => this.archive(day)),
+      restoreArchived: (window) => publisher.restore(window),
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
     });
   }
@@ -182,6 +185,11 @@ export class LogNode {
   /** Takes the step of retention that is due for a token, through the log. */
   retire(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<Removed | null> {
     return this.publisher.retire(token, cutoffs, made);
+  }
+
+  /** Has the cluster's log name an object of the archive. */
+  archive(day: ArchivedDay): Promise<number[] | null> {
+    return this.publisher.archive(day);
   }
 
   /** Why retention should not trust this node's clock; null if it may. @throws LogUnreachableError */

@@ -177,7 +177,13 @@ const PROVOKING: Readonly<
   },
 };
 /** For replies that a healthy server does not give, the description has examples from the code. */
-const FAILURES = ['internal_error', 'damaged_data', 'replay_busy', 'reply_too_large'];
+const FAILURES = [
+  'internal_error',
+  'damaged_data',
+  'replay_busy',
+  'archive_unavailable',
+  'reply_too_large',
+];
 
 /** Error codes that an operation's description has for a status; none for 401, 403 and 429. */
 function codesOf({ operation }: Operation, status: string): string[] {

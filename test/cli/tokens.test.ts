@@ -119,7 +119,6 @@ describe.each(['a server', 'a store'])('of %s', (of) => {
 it.each([
   [['--limit', '0'], '--limit: expected a whole number from 1 to 1000, not 0'],
   [['--chain', 'solana'], '--chain: expected mainchain or evmchain, not solana'],
-  [['x'.repeat(101)], 'QUERY: expected at most 100 characters'],
   [['--csv', '--json'], '--csv: cannot be combined with --json'],
   [['a', 'b'], 'unexpected b: expected only QUERY, flags'],
   [[], 'FATHOM_KEY: expected the API key in this variable'],

@@ -12,7 +12,7 @@ function directoryWith(segmentId: number): { directory: Directory; row: SqlRow }
   const bytes = new Uint8Array(times.buffer);
   return {
     directory: { ...EMPTY_DIRECTORY, raw: [ref] },
-    row: [segmentId, 0, 1, bytes, bytes, bytes, 0],
+    row: [segmentId, 0, 1, bytes, bytes, bytes, false],
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { SegmentGoneError } from '../../storage/contract.js';
+import { Archive } from '../../storage/archive/archive.js';
 import { EMPTY_DIRECTORY } from '../../storage/depth/directory.js';
 import { marketSpans } from '../../storage/depth/history.js';
 import type { Database } from '../../storage/duckdb/database.js';
@@ -20,16 +21,22 @@ function directoryWith(...ids: number[]) {
 }
 
 it('describes the segments of the directory, not those that a commit has added since', async () => {
-  const spans = await marketSpans(databaseWith(1, 2, 3), 7, directoryWith(1, 2), 100);
+  const spans = await marketSpans(
+    databaseWith(1, 2, 3),
+    new Archive(),
+    7,
+    directoryWith(1, 2),
+    100,
+  );
   expect([...spans]).toEqual([[0, { firstT: 10, lastT: 21 }]]);
 });
 
 it('is read again if a commit has replaced a segment of the directory', async () => {
-  const read = marketSpans(databaseWith(1, 3), 7, directoryWith(1, 2), 100);
+  const read = marketSpans(databaseWith(1, 3), new Archive(), 7, directoryWith(1, 2), 100);
   await expect(read).rejects.toThrow(SegmentGoneError);
 });
 
 it('does not miss a segment whose snapshots are all in the future', async () => {
-  const spans = await marketSpans(databaseWith(1), 7, directoryWith(1, 2), 11);
+  const spans = await marketSpans(databaseWith(1), new Archive(), 7, directoryWith(1, 2), 11);
   expect([...spans]).toEqual([[0, { firstT: 10, lastT: 11 }]]);
 });

@@ -1,6 +1,7 @@
 /** Blocks of the last commits are read from memory, byte for byte as in DuckDB. */
 import { describe, expect, it, vi } from 'vitest';
 import { SegmentGoneError } from '../../storage/contract.js';
+import { Archive } from '../../storage/archive/archive.js';
 import { RecentBlocks } from '../../storage/depth/recent-blocks.js';
 import { Turns } from '../../storage/turns.js';
 import { readStoredBlocks } from '../../storage/depth/segments.js';
@@ -59,7 +60,7 @@ describe('a store', () => {
     const { database } = held.store['parts'];
     const { segmentIds } = await plan();
     expect(segmentIds.length).toBe(2);
-    const inDatabase = await readStoredBlocks(database, segmentIds);
+    const inDatabase = await readStoredBlocks(database, segmentIds, new Archive());
     const queries = vi.spyOn(database, 'values');
     const read = await held.store.depth.readSegments(segmentIds);
     expect(queries).not.toHaveBeenCalled();

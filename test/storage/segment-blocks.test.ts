@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Archive } from '../../storage/archive/archive.js';
 import {
   deleteSegments,
   fillRowGroup,
@@ -59,9 +60,9 @@ describe('Blocks of any size', () => {
       await writer.flush();
     });
     const ids = SIZES.map((_, id) => id);
-    const blocks = await readBlocks(database, ids);
+    const blocks = await readBlocks(database, ids, new Archive());
     expectBlocks(blocks);
-    for (const id of ids) expect((await readBlocks(database, [id])).size).toBe(1);
+    for (const id of ids) expect((await readBlocks(database, [id], new Archive())).size).toBe(1);
     await database.transaction((tx) => deleteSegments(tx, ids));
     expect(await database.rows('SELECT count(*) FROM segment_parts')).toEqual([[0]]);
   });
@@ -78,7 +79,9 @@ describe('Blocks of any size', () => {
       await writer.settle([1, 6]);
       expect(await count(tx)).toBe(0);
       await writer.settle([1, 8]);
-      expect([...(await readBlocks(tx, [7, 8, 9])).keys()].sort()).toEqual([7, 8, 9]);
+      expect([...(await readBlocks(tx, [7, 8, 9], new Archive())).keys()].sort()).toEqual([
+        7, 8, 9,
+      ]);
       for (let id = 10; id < 1000; id++) await add(id);
       expect(await count(tx)).toBeGreaterThan(500);
       await writer.flush();
@@ -154,7 +157,7 @@ describe('The parts at the end of a transaction', () => {
         // Withheld parts are there for anyone who has to read them.
         if (segmentId === 150) {
           await writer.settle([149]);
-          const block = (await readBlocks(tx, [149])).get(149);
+          const block = (await readBlocks(tx, [149], new Archive())).get(149);
           expect(Buffer.compare(block ?? nothing, noise(sizes[149]))).toBe(0);
         }
       }
@@ -163,7 +166,7 @@ describe('The parts at the end of a transaction', () => {
     const [[rows]] = await database.rows('SELECT count(*) FROM segment_parts');
     expect(rows).toBeGreaterThan(ROW_GROUP_ROWS);
     expect((rows as number) % ROW_GROUP_ROWS).toBe(0);
-    const blocks = await readBlocks(database, [...sizes.keys()]);
+    const blocks = await readBlocks(database, [...sizes.keys()], new Archive());
     const differing = sizes.filter(
       (size, id) => Buffer.compare(blocks.get(id) ?? nothing, noise(size)) !== 0,
     );

@@ -57,14 +57,16 @@ const tokenOfId = (segmentId: number): number => segmentId % TOKENS;
 function refOf(segmentId: number, place: number, snapshots = 1 + (segmentId % 3)): SegmentRef {
   const times = Uint32Array.from({ length: snapshots }, (_, i) => 1000 + place * 10 + i);
   const tier = TIERS[Math.floor(segmentId / TOKENS) % TIERS.length];
-  return segmentRef(segmentId, times, { tier });
+  return segmentRef(segmentId, times, { tier, isArchived: segmentId % 5 === 0 });
 }
 
 /** Its row of `segments`. */
-function rowOf({ segmentId, tier, cells, times, bandCells, digests }: SegmentRef): SqlValue[] {
+function rowOf(ref: SegmentRef): SqlValue[] {
+  const { segmentId, tier, cells, times, bandCells, digests, isArchived } = ref;
   const head = [segmentId, tokenOfId(segmentId), TIERS.indexOf(tier), cells];
   const block = [77, Uint8Array.of(1), new Uint8Array(0)];
-  return [...head, bytesOf(times), bytesOf(bandCells), ...block, bytesOf(digests)];
+  const place = isArchived ? [1, 0, 1] : [null, null, null];
+  return [...head, bytesOf(times), bytesOf(bandCells), ...block, bytesOf(digests), ...place];
 }
 
 /** The plain index: all segments in a map, a directory by filter and sort. */

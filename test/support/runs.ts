@@ -51,6 +51,7 @@ export function segmentRef(
     times: own,
     bandCells,
     digests,
+    isArchived: false,
   } as const;
   return { ...ref, ...more };
 }

@@ -2,6 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { BinnedChunk } from '../../compute/ingest/binned-chunk.js';
 import { binSnapshotRows } from '../../compute/ingest/snapshots.js';
@@ -26,7 +27,7 @@ import type { Directory } from '../../storage/depth/directory.js';
 import { Database } from '../../storage/duckdb/database.js';
 import { RunCollector } from '../../storage/ingest/run-collector.js';
 import { ensureSchema } from '../../storage/schema.js';
-import type { StoreOptions } from '../../storage/opening.js';
+import type { ArchiveOptions, StoreOptions } from '../../storage/opening.js';
 import { Store } from '../../storage/store.js';
 import { temporaryDirectory } from './folders.js';
 
@@ -92,6 +93,18 @@ export function openStore(directory: string, options: Partial<StoreOptions> = {}
     threads: 1,
     ...options,
   });
+}
+
+/** An archive in a folder that takes a day an hour after its end, and removes objects as soon as nothing names them. */
+export function archiveIn(folder: string): ArchiveOptions {
+  mkdirSync(folder, { recursive: true });
+  const place = {
+    url: pathToFileURL(folder).href,
+    endpoint: null,
+    region: null,
+    credentialsFile: null,
+  };
+  return { place, afterS: 3600, graceS: 0, cacheBytes: 2 ** 30 };
 }
 
 /** `[bin, support_usd, resistance_usd]`. */

@@ -8,7 +8,11 @@ import { DATA, type Flags, type FlagValues, JSON_OUTPUT } from '../flags.js';
 import { count, counted, PartlyDone, printJson, ProgressLine, printLine } from '../output.js';
 import { storeDirectory } from '../runtime.js';
 
-const FLAGS = { data: DATA, json: JSON_OUTPUT } as const satisfies Flags;
+const FLAGS = {
+  data: DATA,
+  archive: { meaning: 'reads every object of the archive, too' },
+  json: JSON_OUTPUT,
+} as const satisfies Flags;
 /** The most damages, and the most files of no stored segment, that the report lists. */
 const MAX_LISTED_FINDINGS = 1000;
 /** The most files of no stored segment that the line for people names. */
@@ -18,7 +22,7 @@ export const command = defineCommand({
   about:
     'Reads a whole store, directly or through a server that has it open, and verifies its checksums and references. Changes nothing. Exits with 0 if all is well; otherwise lists what is damaged and exits with 1.',
   flags: FLAGS,
-  examples: ['fathom check', 'fathom check --data backups/monday --json'],
+  examples: ['fathom check', 'fathom check --archive', 'fathom check --data backups/monday --json'],
   run: (flags) => check(flags),
 });
 
@@ -26,9 +30,11 @@ export const command = defineCommand({
 async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const directory = await storeDirectory(flags.data);
   const progress = new ProgressLine();
-  const found = await checkStore(directory, (share) => progress.bar(share, 'checked')).finally(() =>
-    progress.end(),
-  );
+  const found = await checkStore(
+    directory,
+    (share) => progress.bar(share, 'checked'),
+    flags.archive,
+  ).finally(() => progress.end());
   const { segments, leftovers } = found;
   const damaged = found.damages.slice(0, MAX_LISTED_FINDINGS);
   const document = {

@@ -87,7 +87,7 @@ export const create = defineCommand({
       expiresAtS: expires ?? null,
     };
     const createKey = (store: StoreOperations) => store.createKey(request);
-    printIssued(await onNewStore(flags, createKey, plansInEffect()), json);
+    printIssued(await onNewStore(flags, createKey, { plans: plansInEffect() }), json);
   },
 });
 
@@ -99,7 +99,7 @@ export const list = defineCommand({
   run: async ({ json, ...flags }) => {
     const listKeys = async (store: StoreOperations) =>
       [await store.listKeys(), await store.plans()] as const;
-    const [listed, plans] = await onStore(flags, listKeys, plansInEffect());
+    const [listed, plans] = await onStore(flags, listKeys, { plans: plansInEffect() });
     const keys = listed.map((key): KeyWithLimits => {
       const plan = planOfKey(plans as Plans, key);
       return { ...key, limits: plan && limitsDocument(plan) };
@@ -135,7 +135,7 @@ export const update = defineCommand({
       throw new UsageError('expected at least one of --name, --tier, --rpm, --quota, --expires');
     }
     const updateKey = (store: StoreOperations) => store.updateKey(key, changes);
-    printRecord(await onStore(flags, updateKey, plansInEffect()), json);
+    printRecord(await onStore(flags, updateKey, { plans: plansInEffect() }), json);
   },
 });
 

@@ -8,14 +8,13 @@ import { csvField } from '../../download/formats.js';
 import { DEFAULT_URL, interruptible, keyOf, namedFailure, URL_FLAG } from '../api-client.js';
 import { defineCommand } from '../command.js';
 import { DATA, type Flags, type FlagValues, JSON_OUTPUT, wholeNumber } from '../flags.js';
-import { printJson, printLine, printNote, shortened, tableLines } from '../output.js';
+import { printJson, printLine, printNote, tableLines } from '../output.js';
 import { onStore } from '../runtime.js';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1000;
-/** The longest page of GET /tokens, and its longest query. */
+/** The longest page of GET /tokens. */
 const PAGE_TOKENS = 100;
-const MAX_QUERY_CHARS = 100;
 /** The longest texts in the table, which has 80 columns. */
 const SYMBOL_CHARS = 12;
 const NAME_CHARS = 24;
@@ -74,9 +73,6 @@ const CSV_COLUMNS = [
 async function list(query: string, flags: FlagValues<typeof FLAGS>): Promise<void> {
   const { data, url, csv, json, chain = null, limit = DEFAULT_LIMIT } = flags;
   if (csv && json) throw new UsageError('--csv: cannot be combined with --json');
-  if (query.length > MAX_QUERY_CHARS) {
-    throw new UsageError(`QUERY: expected at most ${MAX_QUERY_CHARS} characters`);
-  }
   const search = { query, chain, limit: limit + 1 };
   const found = await (data === undefined ? served(search, url) : stored(search, data));
   const tokens = found.slice(0, limit);
@@ -149,7 +145,7 @@ function printRows(tokens: readonly ListedToken[]): void {
     ...tokens.map((token) => {
       const { symbol, chain, first_snapshot_at: firstT, last_snapshot_at: lastT } = token;
       const history = firstT === null || lastT === null ? '-' : `${day(firstT)} to ${day(lastT)}`;
-      const shown = shortened(symbol || '-', SYMBOL_CHARS);
+      const shown = shortened(symbol ?? '-', SYMBOL_CHARS);
       return [shown, chain, scoreText(token), priceText(token), history];
     }),
   ]);
@@ -161,6 +157,12 @@ function printRows(tokens: readonly ListedToken[]): void {
 }
 
 const day = (t: number): string => isoOf(t).slice(0, 10);
+
+/** At most `length` characters, none of them a control character. */
+function shortened(text: string, length: number): string {
+  const chars = [...text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')];
+  return chars.length <= length ? chars.join('') : `${chars.slice(0, length - 1).join('')}…`;
+}
 
 function scoreText({ scored, service_score: score, stale }: ListedToken): string {
   if (!scored) return '-';

@@ -1,0 +1,33 @@
+/** Runs the archive in a server: with its clock, and with lines about what it does. */
+import { ArchiveWorker } from '../storage/archive/archive-worker.js';
+import type { LogNode } from '../storage/log/node.js';
+import type { Store } from '../storage/store.js';
+import type { Clock } from './clock.js';
+import type { Logger } from './logger.js';
+
+/** Starts moving closed days into the archive; null if the store has none. */
+export function startArchiving({
+  store,
+  node,
+  clock,
+  logger,
+}: {
+  store: Store;
+  /** The server's cluster node and its name; null: a single server. */
+  node: { log: LogNode; name: string } | null;
+  clock: Clock;
+  logger: Logger;
+}): ArchiveWorker | null {
+  const { archiver } = store;
+  if (archiver === null) return null;
+  return new ArchiveWorker({
+    archiver,
+    submit: (day) => (node?.log ?? store).archive(day),
+    nowS: () => clock.nowS(),
+    node: node?.name ?? null,
+    onArchived: ({ days, bytes }) => logger.info('days archived', { days, bytes }),
+    onCollected: (objects) => logger.info('objects of the archive removed', { objects }),
+    onTrouble: (error) => logger.error('archiving fails and is tried again', {}, error),
+    onResume: () => logger.info('archiving resumes'),
+  });
+}

@@ -1,0 +1,170 @@
+/** `fathom archive status`, `run`, `restore`, `collect` */
+import { isoOf } from '../../../compute/time.js';
+import { InputError } from '../../../storage/errors.js';
+import type { ArchivedNext, UseStore } from '../../../storage/operations.js';
+import { systemClock } from '../../clock.js';
+import { ARCHIVE_FLAGS } from '../archive-settings.js';
+import { defineCommand } from '../command.js';
+import { type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
+import { storedToken, token as tokenOf, TOKEN_FORMS } from '../named-token.js';
+import { count, counted, mebibytes, printJson, printLine, printNote } from '../output.js';
+import { onStore } from '../runtime.js';
+import { archiveInEffect } from '../serve-options.js';
+
+/** A running server uses its own settings of the archive; these are for a store that no server has open. */
+const FLAGS = { ...STORE_FLAGS, ...ARCHIVE_FLAGS, json: JSON_OUTPUT };
+
+function storeBy(flags: Partial<FlagValues<typeof FLAGS>>): UseStore {
+  const archive = archiveInEffect(flags);
+  return (body) => onStore(flags, body, { archive: archive && { ...archive, cacheBytes: 0 } });
+}
+
+export const status = defineCommand({
+  about:
+    "Shows what a store has in its archive: objects, their bytes, the days that wait, and the disk's part of them.",
+  flags: FLAGS,
+  examples: ['fathom archive status --data data', 'fathom archive status --json'],
+  run: async (flags) => {
+    const found = await storeBy(flags)(async (store) => ({
+      ...(await store.archiveStatus(systemClock.nowS())),
+      storeBytes: await store.bytes(),
+    }));
+    if (flags.json) {
+      printJson({
+        archive: found.place,
+        objects: found.objects,
+        object_bytes: found.bytes,
+        unused_objects: found.unused,
+        days_due: found.due,
+        store_bytes: found.storeBytes,
+        cached_blocks: found.files,
+        cached_bytes: found.fileBytes,
+        reads: found.reads,
+        read_bytes: found.readBytes,
+        failures: found.failures,
+      });
+      return;
+    }
+    printLine(`archive   ${found.place ?? 'none'}`);
+    printLine(
+      `objects   ${count(found.objects)}  ${mebibytes(found.bytes)}  ${count(found.unused)} that nothing names`,
+    );
+    printLine(
+      `days due  ${found.due === null ? 'unknown: no archive is configured' : count(found.due)}`,
+    );
+    printLine(`store     ${mebibytes(found.storeBytes)}`);
+    printLine(`cache     ${counted(found.files, 'block')}  ${mebibytes(found.fileBytes)}`);
+    printLine(
+      `read      ${counted(found.reads, 'range')}  ${mebibytes(found.readBytes)}  ${counted(found.failures, 'failure')}`,
+    );
+  },
+});
+
+/** A line for a day that is done. */
+function printDay(
+  { token: { chain, address }, tier, dayS }: Omit<ArchivedNext, 'bytes' | 'left'>,
+  what: string,
+  left: number,
+): void {
+  const date = isoOf(dayS).slice(0, 10);
+  printNote(`${chain}:${address}  ${tier}  ${date}  ${what}  ${count(left)} left`);
+}
+
+export const run = defineCommand({
+  about:
+    'Archives every day that is due, now and in the foreground. A server with an archive does so by itself.',
+  flags: FLAGS,
+  examples: [
+    'fathom archive run --data data',
+    'fathom archive run --archive-url file:///mnt/history --archive-after 1h',
+  ],
+  run: async (flags) => {
+    const archived = { days: 0, bytes: 0 };
+    await storeBy(flags)(async (store) => {
+      for (let next; (next = await store.archiveNext(systemClock.nowS())) !== null;) {
+        const { token, tier, dayS, bytes, left } = next;
+        archived.days++;
+        archived.bytes += bytes;
+        printDay({ token, tier, dayS }, mebibytes(bytes), left);
+      }
+    });
+    const { days, bytes } = archived;
+    printNote(`archived ${counted(days, 'day')}, ${mebibytes(bytes)}`);
+    if (flags.json) printJson({ days, bytes });
+  },
+});
+
+const WINDOW = {
+  from: { placeholder: 'TIME', meaning: 'first time', needed: true, read: instant },
+  to: { placeholder: 'TIME', meaning: 'end, exclusive', needed: true, read: instant },
+} as const;
+
+export const restore = defineCommand({
+  about:
+    'Brings archived days back into the store: all those with a snapshot in the window. A server archives them again once they are due; a longer --archive-after keeps them.',
+  flags: {
+    ...FLAGS,
+    ...WINDOW,
+    token: {
+      placeholder: 'TOKEN',
+      meaning: `only days of this token: ${TOKEN_FORMS}`,
+      default: 'all tokens',
+      read: tokenOf,
+    },
+  },
+  examples: [
+    'fathom archive restore --from 2026-10-01 --to 2026-11-01 --data data',
+    'fathom archive restore --from -30d --to now --token WETH --json',
+  ],
+  run: async (flags) => {
+    const { from: fromS, to: toS, token: named, json } = flags;
+    if (toS <= fromS) throw new InputError('--to: expected a time after --from');
+    const use = storeBy(flags);
+    const token = named === undefined ? null : await storedToken(use, named);
+    const [days, segments] = await use(async (store) => {
+      const windows = await store.archivedWindows(token, Math.ceil(fromS), Math.ceil(toS));
+      let restored = 0;
+      for (const [i, window] of windows.entries()) {
+        const own = await store.restoreArchived(window);
+        restored += own;
+        printDay(
+          { ...window, dayS: window.fromS },
+          counted(own, 'segment'),
+          windows.length - i - 1,
+        );
+      }
+      return [windows.length, restored];
+    });
+    printNote(`restored ${counted(days, 'day')}, ${counted(segments, 'segment')}`);
+    if (json) printJson({ days, segments });
+  },
+});
+
+export const collect = defineCommand({
+  about:
+    'Removes the objects that nothing has named any more for the grace, and, with --keep-since, since before a time: the oldest backup that is kept may still name later ones.',
+  flags: {
+    ...FLAGS,
+    'keep-since': {
+      placeholder: 'TIME',
+      meaning: 'keeps the objects that were named at this time or later',
+      default: 'the grace decides alone',
+      read: instant,
+    },
+  },
+  examples: [
+    'fathom archive collect --keep-since 2026-11-01 --data data',
+    'fathom archive collect --json',
+  ],
+  run: async (flags) => {
+    const { 'keep-since': keepSinceS = Infinity, json } = flags;
+    let objects = 0;
+    await storeBy(flags)(async (store) => {
+      for (let removed = 1; removed > 0; objects += removed) {
+        removed = await store.collectObjects(systemClock.nowS(), keepSinceS);
+      }
+    });
+    printNote(`removed ${counted(objects, 'object')}`);
+    if (json) printJson({ objects });
+  },
+});

@@ -1,0 +1,121 @@
+/** Archives closed days in the background, and removes objects that nothing names. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { DAY_S } from '../../compute/time.js';
+import { RefusalError } from '../errors.js';
+import { Trouble } from '../trouble.js';
+import type { Archiver, DueDay, SubmitDay } from './archiver.js';
+
+/** Time between two searches for days that are due. */
+const EVERY_MS = 60_000;
+/** Rest after each day, as a multiple of its time: archiving takes at most a quarter of a thread. */
+const REST_SHARE = 3;
+/** Each node of a cluster takes a day up to this long after it is due, at a time of its own: the first one archives it. */
+const SPREAD_S = 600;
+
+interface ArchiveWorkerOptions {
+  archiver: Archiver;
+  submit: SubmitDay;
+  nowS: () => number;
+  /** The node of a cluster; null: a single server. */
+  node: string | null;
+  everyMs?: number;
+  restShare?: number;
+  onArchived: (archived: { days: number; bytes: number }) => void;
+  onCollected: (objects: number) => void;
+  /** Called once with the error when archiving begins to fail; onResume() when it succeeds again. */
+  onTrouble: (error: Error) => void;
+  onResume: () => void;
+}
+
+export class ArchiveWorker {
+  private readonly ending = new AbortController();
+  private readonly trouble: Trouble<Error>;
+  private readonly working: Promise<void>;
+  /** Days that waited at the last search. */
+  waiting = 0;
+  /** The last failure; null if archiving has succeeded since. */
+  lastError: Error | null = null;
+
+  constructor(private readonly options: ArchiveWorkerOptions) {
+    const { onTrouble: onBegan, onResume: onOver } = options;
+    this.trouble = new Trouble({ onBegan, onOver });
+    this.working = this.work();
+  }
+
+  /** Waits for the running day and drops the rest. */
+  async close(): Promise<void> {
+    this.ending.abort();
+    await this.working;
+  }
+
+  private async work(): Promise<void> {
+    const { everyMs = EVERY_MS } = this.options;
+    while (!this.ending.signal.aborted) {
+      try {
+        await this.archiveDue();
+        await this.collect();
+        this.lastError = null;
+        this.trouble.over();
+      } catch (error) {
+        const failure = error instanceof Error ? error : new Error(String(error));
+        this.lastError = failure;
+        if (!this.ending.signal.aborted) this.trouble.began('archive', failure);
+      }
+      await this.rest(everyMs);
+    }
+  }
+
+  private async archiveDue(): Promise<void> {
+    const { archiver, submit, nowS, restShare = REST_SHARE, onArchived } = this.options;
+    const due = this.inOwnOrder(await archiver.due(nowS()), nowS());
+    this.waiting = due.length;
+    const archived = { days: 0, bytes: 0 };
+    try {
+      for (const day of due) {
+        if (this.ending.signal.aborted) return;
+        const beganMs = performance.now();
+        try {
+          const bytes = await archiver.archive(day, submit);
+          if (bytes > 0) {
+            archived.days++;
+            archived.bytes += bytes;
+          }
+        } catch (error) {
+          // Its snapshots have changed meanwhile: the next search finds it again.
+          if (!(error instanceof RefusalError)) throw error;
+        }
+        this.waiting--;
+        this.trouble.over();
+        await this.rest((performance.now() - beganMs) * restShare);
+      }
+    } finally {
+      if (archived.days > 0) onArchived(archived);
+    }
+  }
+
+  private async collect(): Promise<void> {
+    const removed = await this.options.archiver.collect(this.options.nowS());
+    if (removed > 0) this.options.onCollected(removed);
+  }
+
+  /** Of a cluster's nodes, each takes the days in another order, and later ones at another time. */
+  private inOwnOrder(due: readonly DueDay[], nowS: number): DueDay[] {
+    const { node, archiver } = this.options;
+    if (node === null) return [...due];
+    const placed = due.map((day) => ({
+      day,
+      place: crc32(`${node} ${day.tokenId} ${day.tier} ${day.dayS}`),
+    }));
+    return placed
+      .filter(
+        ({ day, place }) => day.dayS + DAY_S + archiver.times.afterS + (place % SPREAD_S) <= nowS,
+      )
+      .sort((a, b) => a.place - b.place)
+      .map(({ day }) => day);
+  }
+
+  private rest(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.ending.signal, ref: false }).catch(() => undefined);
+  }
+}

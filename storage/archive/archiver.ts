@@ -1,0 +1,199 @@
+/**
+ * Moves closed days into objects: finds those that are due, makes their objects, reads each back, and submits the entry
+ * that names it. Removes the objects that nothing names any more.
+ */
+import { createHash } from 'node:crypto';
+import { type Tier, TIERS } from '../../compute/market.js';
+import { DAY_S } from '../../compute/time.js';
+import type { TokenName } from '../contract.js';
+import type { Catalog } from '../depth/catalog.js';
+import type { Rewrite } from '../depth/depth-commit.js';
+import type { Directories } from '../depth/directories.js';
+import { lastTime } from '../depth/directory.js';
+import { readAllBlocks, timedSegments } from '../depth/segments.js';
+import type { Database } from '../duckdb/database.js';
+import { Mutex } from '../lender.js';
+import type { ArchivedNext } from '../operations.js';
+import type { Archive } from './archive.js';
+import type { ArchivedDay } from './archived-day.js';
+import { type DayObject, objectsOfDay } from './day-objects.js';
+import { ObjectFaultError, type Objects } from './objects.js';
+
+/** Objects removed by one call of collect(). */
+const COLLECTED_AT_ONCE = 100;
+/** An object is read back in pieces of this size. */
+const READ_BACK_BYTES = 8 * 1024 * 1024;
+
+export interface ArchiveTimes {
+  /** A closed day is archived once it ended this long ago. */
+  afterS: number;
+  /** An object that nothing names is removed after this long. */
+  graceS: number;
+}
+
+/** A closed day that has snapshots in the store. */
+export interface DueDay {
+  tokenId: number;
+  tier: Tier;
+  dayS: number;
+}
+
+/** Has the log take an entry. @returns the ids of the new segments; null if it was applied before */
+export type SubmitDay = (day: ArchivedDay) => Promise<number[] | null>;
+
+interface ArchiverParts {
+  database: Database;
+  catalog: Catalog;
+  directories: Directories;
+  archive: Archive;
+  rewrite: Rewrite;
+  exclusive: <T>(body: () => Promise<T>) => Promise<T>;
+  times: ArchiveTimes;
+}
+
+export class Archiver {
+  /** An object must not be removed while another step makes the same one. */
+  private readonly mutex = new Mutex();
+  /** The days that next() takes, the next one last. */
+  private queue: DueDay[] = [];
+
+  constructor(private readonly parts: ArchiverParts) {}
+
+  get times(): ArchiveTimes {
+    return this.parts.times;
+  }
+
+  /**
+   * The days that are due at `nowS`, the oldest first. The day of a token's last snapshot is not: servers read that
+   * snapshot at their start.
+   */
+  async due(nowS: number): Promise<DueDay[]> {
+    const { database, directories, times } = this.parts;
+    const endS = Math.floor((nowS - times.afterS) / DAY_S) * DAY_S;
+    const endDay = endS / DAY_S;
+    const rows = await database.rows(
+      `SELECT DISTINCT token_id, tier,
+         unnest(range((first_t // ${DAY_S})::BIGINT, least(last_t // ${DAY_S} + 1, ${endDay})::BIGINT)) AS day
+       FROM (${timedSegments('object_id IS NULL')}) WHERE first_t < ${endS} ORDER BY day, token_id, tier`,
+    );
+    const due: DueDay[] = [];
+    for (const [tokenId, tier, day] of rows as [number, number, number][]) {
+      const dayS = Number(day) * DAY_S;
+      const directory = await directories.get(tokenId);
+      const lastS = lastTime(directory);
+      const isLast = lastS >= dayS && lastS < dayS + DAY_S;
+      const has = directory[TIERS[tier]].some(
+        ({ isArchived, times }) => !isArchived && times.some((t) => t >= dayS && t < dayS + DAY_S),
+      );
+      if (!isLast && has) due.push({ tokenId, tier: TIERS[tier], dayS });
+    }
+    return due;
+  }
+
+  /**
+   * Archives a day, if it still is in the store.
+   * @returns the bytes of its objects
+   * @throws ArchiveUnavailableError if an object cannot be written or read back
+   * @throws RefusalError if its snapshots change meanwhile
+   */
+  async archive({ tokenId, tier, dayS }: DueDay, submit: SubmitDay): Promise<number> {
+    const { catalog, directories, archive, database, rewrite } = this.parts;
+    const row = catalog.tokenById(tokenId)?.row;
+    const { objects } = archive;
+    if (row === undefined || objects === null) return 0;
+    const token: TokenName = { chain: row.chain, address: row.address };
+    const segments = (await directories.get(tokenId))[tier];
+    const read = (refs: readonly { segmentId: number }[]): Promise<Uint8Array[]> =>
+      readAllBlocks(
+        database,
+        refs.map(({ segmentId }) => segmentId),
+        archive,
+      );
+    let bytes = 0;
+    for await (const object of objectsOfDay({ token, tier, dayS, segments, read, rewrite })) {
+      await this.mutex.use(async () => {
+        await putWhole(objects, object);
+        const ids = await submit(object.day);
+        for (const [i, id] of (ids ?? []).entries()) await archive.keep(id, object.blocks[i]);
+      });
+      bytes += object.day.bytes;
+    }
+    return bytes;
+  }
+
+  /**
+   * Archives the next day that is due.
+   * @returns null if none is
+   * @throws as archive()
+   */
+  async next(nowS: number, submit: SubmitDay): Promise<ArchivedNext | null> {
+    if (this.queue.length === 0) this.queue = (await this.due(nowS)).reverse();
+    const day = this.queue.pop();
+    if (day === undefined) return null;
+    const row = this.parts.catalog.tokenById(day.tokenId)!.row;
+    try {
+      const bytes = await this.archive(day, submit);
+      const { tier, dayS } = day;
+      const token = { chain: row.chain, address: row.address };
+      return { token, tier, dayS, bytes, left: this.queue.length };
+    } catch (error) {
+      this.queue = [];
+      throw error;
+    }
+  }
+
+  /**
+   * Removes objects that no segment has named for `graceS`, and notes those that none names now.
+   * @param keepSinceS objects that were named since then stay
+   * @returns how many were removed
+   */
+  async collect(nowS: number, keepSinceS = Infinity): Promise<number> {
+    const { database, archive, exclusive, times } = this.parts;
+    const { objects } = archive;
+    if (objects === null) return 0;
+    const named = 'SELECT object_id FROM segments WHERE object_id IS NOT NULL';
+    await exclusive(() =>
+      database.transaction(async (tx) => {
+        const changes = await tx.rows(
+          `SELECT count(*) FROM objects
+           WHERE (unused_since IS NULL) = (object_id NOT IN (${named}))`,
+        );
+        if (changes[0][0] === 0) return;
+        await tx.run(
+          `UPDATE objects SET unused_since = CASE WHEN object_id IN (${named}) THEN NULL
+             ELSE coalesce(unused_since, ${nowS}) END`,
+        );
+      }),
+    );
+    const beforeS = Math.min(nowS - times.graceS, keepSinceS);
+    const rows = await database.rows(
+      `SELECT key FROM objects WHERE unused_since <= ${beforeS} ORDER BY key LIMIT ${COLLECTED_AT_ONCE}`,
+    );
+    let removed = 0;
+    for (const [key] of rows as [string][]) {
+      await this.mutex.use(async () => {
+        // Another node may have written it again just now, for an entry that is on its way.
+        const writtenS = await objects.writtenS(key);
+        if (writtenS !== null && writtenS > beforeS) return;
+        await objects.remove(key);
+        await exclusive(() =>
+          database.transaction((tx) => tx.run('DELETE FROM objects WHERE key = ?', [key])),
+        );
+        removed++;
+      });
+    }
+    return removed;
+  }
+}
+
+/** Writes an object, then reads it back: what the store gives up must be there. */
+async function putWhole(objects: Objects, { day, content }: DayObject): Promise<void> {
+  const { key, sha256, bytes } = day;
+  await objects.put(key, content, sha256);
+  const hash = createHash('sha256');
+  for (let at = 0; at < bytes; at += READ_BACK_BYTES) {
+    hash.update(await objects.read(key, at, Math.min(READ_BACK_BYTES, bytes - at)));
+  }
+  if (hash.digest('hex') === sha256) return;
+  throw new ObjectFaultError(`the object ${key} in ${objects.name} is not what was written there`);
+}

@@ -1,0 +1,362 @@
+/** Archived days behind a really started server: the same replies as before, and one clear one where the archive fails. */
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hasNats, NatsServers } from '../../bench/nats.js';
+import { DAY_S } from '../../compute/time.js';
+import { fathom, newKey, type Server, serve } from '../support/cli.js';
+import { NodeProcess } from '../support/cluster.js';
+import { temporaryDirectory } from '../support/folders.js';
+import { MAIN, start } from '../support/processes.js';
+import { S3_KEY, S3Server } from '../support/s3-server.js';
+import {
+  archiveIn,
+  bookCells,
+  binance,
+  commitDelete,
+  commitRows,
+  DataDirectory,
+  EVM_TOKEN,
+  MINT,
+  openStore,
+  orca,
+  OTHER_MINT,
+  snapshot,
+  type SnapshotRow,
+  storedSnapshots,
+  tokenOf,
+} from '../support/stores.js';
+import { becomes, eventually } from '../support/waiting.js';
+
+/** Some midnight. */
+const T0 = 1_794_009_600;
+const DAYS = 4;
+const NOW = T0 + DAYS * DAY_S + 7200;
+/** Of three tokens, each of whose closed days becomes one. */
+const OBJECTS = 3 * DAYS;
+/** Kills of `fathom archive run`: FATHOM_KILLS=500 for a long search. */
+const KILLS = Number(process.env.FATHOM_KILLS ?? 10);
+
+/** Four days of three tokens, the last one up to now. */
+function history(): SnapshotRow[] {
+  const every = (seconds: number) =>
+    Array.from({ length: Math.floor((NOW - T0) / seconds) }, (_, i) => T0 + i * seconds);
+  const market = (t: number) => [orca(bookCells(t, 30)), binance(bookCells(t + 1, 40))];
+  return [
+    ...every(300).map((t) => snapshot(t, market(t), { address: MINT })),
+    ...every(3600).map((t) => snapshot(t, market(t), { address: OTHER_MINT, tier: '1h' })),
+    ...every(1800).map((t) => snapshot(t, market(t), { address: EVM_TOKEN })),
+  ];
+}
+
+const WINDOW = `from=${T0}&to=${NOW}`;
+const PATHS = [
+  ...['market', 'venue', 'type', 'all'].map((group) => `/replay/${MINT}?${WINDOW}&group=${group}`),
+  `/replay/${MINT}?from=${T0 + DAY_S - 600}&to=${T0 + DAY_S + 600}&min_pct=-5&max_pct=5`,
+  `/replay/${OTHER_MINT}?${WINDOW}`,
+  `/replay/${EVM_TOKEN}?from=${T0 + 2 * DAY_S}&to=${NOW}&step=1h`,
+  `/replay/${MINT}/plan?${WINDOW}`,
+  `/coverage/${MINT}`,
+  `/depth-series/${MINT}?${WINDOW}&step=1h&pct=2`,
+  `/slippage/${MINT}?side=sell&usd=1000&at=${T0 + 5000}`,
+];
+
+let source = '';
+let key = '';
+let s3: S3Server;
+const environment = {
+  AWS_ACCESS_KEY_ID: S3_KEY.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: S3_KEY.secretAccessKey,
+};
+beforeAll(async () => {
+  source = path.join(temporaryDirectory(), 'data');
+  const store = await openStore(source);
+  await commitRows(store, history(), { cuts: [100, 250, 700, 1300] });
+  await store.settled();
+  await store.close();
+  key = await newKey(source);
+  s3 = await S3Server.start();
+}, 300_000);
+afterAll(() => s3?.close());
+beforeEach(() => {
+  s3.fault = () => null;
+  s3.objects.clear();
+  s3.requests.length = 0;
+});
+
+function copyOfSource(): string {
+  const copy = path.join(temporaryDirectory(), 'data');
+  cpSync(source, copy, { recursive: true });
+  return copy;
+}
+
+const archiveFlags = (cacheGib: string): string[] => [
+  ...['--archive-url', s3.url, '--archive-endpoint', s3.endpoint, '--archive-region', 'test'],
+  ...['--archive-after', '1h', '--archive-cache-gib', cacheGib],
+];
+
+const serveOn = (data: string, words: readonly string[] = []): Promise<Server> =>
+  serve(data, ['--port', '0', '--threads', '1', '--as-of', String(NOW), ...words], {
+    env: environment,
+  });
+
+interface Answer {
+  path: string;
+  status: number;
+  tag: string | null;
+  body: string;
+}
+
+async function answers(server: Server, paths = PATHS): Promise<Answer[]> {
+  const all: Answer[] = [];
+  for (const one of paths) {
+    const reply = await server.get(one, key);
+    const [tag, body] = [reply.headers.get('etag'), await reply.text()];
+    all.push({ path: one, status: reply.status, tag, body });
+  }
+  return all;
+}
+
+async function metric(server: Server, name: string): Promise<number> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
+
+describe('A server with an archive', () => {
+  it.each(['0', '1'])('answers as before, with %s GiB for blocks', async (cacheGib) => {
+    const plain = await serveOn(copyOfSource());
+    const expected = await answers(plain);
+    await plain.stop();
+    expect(expected.filter(({ status }) => status !== 200)).toEqual([]);
+
+    const data = copyOfSource();
+    let server = await serveOn(data, archiveFlags(cacheGib));
+    // The newest day of each token stays.
+    await becomes(() => s3.objects.size, OBJECTS);
+    await becomes(() => metric(server, 'fathom_archive_days_waiting'), 0);
+    expect(await answers(server)).toEqual(expected);
+    for (const name of s3.objects.keys()) {
+      expect(name).toMatch(
+        /^fathom\/segments\/(main|evm)chain\/\w+\/(raw|1h)\/2026-11-\d\d-[0-9a-f]{64}$/,
+      );
+    }
+    const status = await fathom(['archive', 'status', '--data', data, '--json']);
+    const found = JSON.parse(status.stdout) as Record<string, unknown>;
+    expect(found).toMatchObject({
+      archive: s3.url,
+      objects: OBJECTS,
+      unused_objects: 0,
+      days_due: 0,
+    });
+    expect(Number(found.cached_blocks) > 0).toBe(cacheGib === '1');
+    await server.stop();
+
+    // A copy of the store serves the whole history at once, without a word about the archive.
+    const backup = path.join(temporaryDirectory(), 'backup');
+    expect(await fathom(['backup', '--data', data, '--out', backup])).toMatchObject({ status: 0 });
+    server = await serveOn(backup);
+    expect(await answers(server)).toEqual(expected);
+    expect(await fathom(['check', '--data', backup, '--archive'], environment)).toMatchObject({
+      status: 0,
+    });
+
+    const [object] = s3.objects.values();
+    const kept = Buffer.from(object.bytes);
+    object.bytes[object.bytes.length >> 1] ^= 1;
+    const checked = await fathom(['check', '--data', backup, '--archive'], environment);
+    expect(checked.status).toBe(1);
+    expect(checked.stderr).toContain('the checksum of bytes');
+    object.bytes.set(kept);
+    await server.stop();
+  });
+
+  it.each([
+    ['refuses', { status: 403, code: 'AccessDenied' }],
+    ['is busy', { status: 503, code: 'SlowDown' }],
+    ['cuts what it sends', 'cut' as const],
+    ['sends other bytes', 'flip' as const],
+    ['has lost its objects', { status: 404, code: 'NoSuchKey' }],
+  ])('whose bucket %s says so, and answers the rest', async (_, fault) => {
+    const data = copyOfSource();
+    const server = await serveOn(data, [...archiveFlags('0'), '--blocks-memory-mib', '0']);
+    const expected = await answers(server);
+    await becomes(() => s3.objects.size, OBJECTS);
+    await becomes(() => metric(server, 'fathom_archive_days_waiting'), 0);
+    s3.fault = (method) => (method === 'GET' ? fault : null);
+    const old = await server.get(`/replay/${MINT}?from=${T0}&to=${T0 + 3600}&venues=orca`, key);
+    expect([old.status, old.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await old.json()).toMatchObject({ error_code: 'archive_unavailable' });
+    for (const one of [
+      `/replay/${MINT}?from=${T0 + DAYS * DAY_S}&to=${NOW}`,
+      `/replay/${MINT}/plan?${WINDOW}`,
+      `/score/${MINT}`,
+      `/coverage/${MINT}`,
+    ]) {
+      expect((await server.get(one, key)).status).toBe(200);
+    }
+    expect(await metric(server, 'fathom_archive_failures_total')).toBeGreaterThan(0);
+    s3.fault = () => null;
+    expect(await answers(server)).toEqual(expected);
+    await server.stop();
+  });
+
+  it('keeps what it cannot write or read back', async () => {
+    const server = await serveOn(copyOfSource(), archiveFlags('0'));
+    s3.fault = (method) => (method === 'PUT' ? { status: 403, code: 'AccessDenied' } : 'flip');
+    const fails = () => metric(server, 'fathom_archive_fails');
+    await eventually('archiving fails', async () => (await fails()) === 1, 50);
+    expect(server.logged()).toContain('archiving fails and is tried again');
+    const status = (await server.get(`/replay/${MINT}?${WINDOW}`, key)).status;
+    expect(status).toBe(200);
+    await server.stop();
+  });
+});
+
+describe('Changes of archived days', () => {
+  it('are archived again, and objects that nothing names go', async () => {
+    const data = new DataDirectory();
+    const objects = temporaryDirectory();
+    const store = await openStore(data.path, { archive: archiveIn(objects) });
+    await commitRows(store, history());
+    const archiveAll = async (): Promise<void> => {
+      while ((await store.archiveNext(NOW)) !== null);
+    };
+    await archiveAll();
+    const late = T0 + DAY_S + 450;
+    await commitRows(store, [snapshot(late, [orca([[3, 0, 99]])])]);
+    await commitDelete(store, { address: OTHER_MINT, fromS: T0, toS: T0 + DAY_S });
+    const before = await storedSnapshots(store, tokenOf(store));
+    expect(before.find(({ t }) => t === late)?.cells).toEqual([[0, 3, 0, 9900]]);
+    await archiveAll();
+    expect(await storedSnapshots(store, tokenOf(store))).toEqual(before);
+    expect(await store.archiveStatus(NOW)).toMatchObject({
+      objects: OBJECTS + 1,
+      unused: 0,
+      due: 0,
+    });
+    const nowS = Math.ceil(Date.now() / 1000) + 1;
+    expect(await store.collectObjects(nowS, 0)).toBe(0);
+    expect(await store.collectObjects(nowS, Infinity)).toBe(2);
+    expect(await store.archiveStatus(NOW)).toMatchObject({ objects: OBJECTS - 1, unused: 0 });
+    expect(await storedSnapshots(store, tokenOf(store))).toEqual(before);
+    await store.close();
+    data.remove();
+    rmSync(objects, { recursive: true });
+  });
+});
+
+describe('fathom archive run', () => {
+  it('that is killed at any moment loses nothing', async () => {
+    const data = copyOfSource();
+    const objects = temporaryDirectory();
+    const flags = ['--data', data, '--archive-url', pathToFileURL(objects).href];
+    const words = ['archive', 'run', ...flags, '--archive-after', '1h'];
+    const stored = async () => {
+      const store = await openStore(data);
+      const all = [];
+      for (const address of [MINT, OTHER_MINT, EVM_TOKEN])
+        all.push(await storedSnapshots(store, tokenOf(store, address)));
+      await store.close();
+      return all;
+    };
+    const expected = await stored();
+    for (let kill = 0; kill < KILLS; kill++) {
+      const child = start(process.execPath, [MAIN, ...words]);
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      await sleep(300 + Math.random() * 1500);
+      child.kill('SIGKILL');
+      await ended;
+      expect(await stored()).toEqual(expected);
+    }
+    expect(await fathom(words)).toMatchObject({ status: 0 });
+    expect(await stored()).toEqual(expected);
+    expect(await fathom(['check', '--data', data, '--archive'])).toMatchObject({ status: 0 });
+    const restored = await fathom([
+      'archive',
+      'restore',
+      ...flags,
+      '--from',
+      String(T0),
+      '--to',
+      String(NOW),
+      '--json',
+    ]);
+    expect(JSON.parse(restored.stdout)).toMatchObject({ days: OBJECTS });
+    rmSync(objects, { recursive: true });
+    expect(await stored()).toEqual(expected);
+  });
+});
+
+/** The whole history of a token as a node shows it, with its tag. */
+async function shownBy({ directory, url }: NodeProcess): Promise<string> {
+  const made = await fathom([
+    'keys',
+    'create',
+    '--tier',
+    'enterprise',
+    '--data',
+    directory.path,
+    '--json',
+  ]);
+  const { key: own } = JSON.parse(made.stdout) as { key: string };
+  const reply = await fetch(`${url}/api/v1/replay/${MINT}?${WINDOW}&venues=orca`, {
+    headers: { 'x-api-key': own },
+  });
+  return `${reply.status} ${reply.headers.get('etag')} ${await reply.text()}`;
+}
+
+describe.skipIf(!hasNats)('The nodes of a cluster', () => {
+  it('name the same objects, and each serves all of them', async () => {
+    const servers = await NatsServers.start(1);
+    const names = ['a', 'b', 'c'];
+    const variables = {
+      ...environment,
+      FATHOM_AS_OF: String(NOW),
+      FATHOM_ARCHIVE_URL: s3.url,
+      FATHOM_ARCHIVE_ENDPOINT: s3.endpoint,
+      FATHOM_ARCHIVE_AFTER: '1h',
+    };
+    const nodes: NodeProcess[] = [];
+    try {
+      for (const name of names) nodes.push(await NodeProcess.start(name, servers.urls, variables));
+      for (const node of nodes) await node.ready(1);
+      const file = path.join(temporaryDirectory(), 'all.ndjson');
+      writeFileSync(
+        file,
+        history()
+          .map((row) => JSON.stringify(row))
+          .join('\n'),
+      );
+      const [first] = nodes;
+      const loaded = await fathom(['ingest', 'snapshots', file, '--data', first.directory.path]);
+      expect(loaded).toMatchObject({ status: 0 });
+      // All at once: each would archive everything if it were alone.
+      const runs = nodes.map(({ directory }) =>
+        fathom(['archive', 'run', '--data', directory.path, '--json']),
+      );
+      const archived = (await Promise.all(runs)).map(({ stdout }) => {
+        return (JSON.parse(stdout) as { days: number }).days;
+      });
+      expect(Math.max(...archived)).toBeLessThanOrEqual(OBJECTS);
+      for (const node of nodes) {
+        const due = async () => {
+          const words = ['archive', 'status', '--data', node.directory.path, '--json'];
+          const { objects, days_due } = JSON.parse((await fathom(words)).stdout) as {
+            objects: number;
+            days_due: number;
+          };
+          return [objects, days_due];
+        };
+        await becomes(due, [OBJECTS, 0]);
+      }
+      expect(s3.objects.size).toBe(OBJECTS);
+      const stored = await Promise.all(nodes.map((node) => shownBy(node)));
+      expect(new Set(stored).size).toBe(1);
+    } finally {
+      for (const node of nodes) await node.close();
+      await servers.close();
+    }
+  });
+});
