@@ -8,6 +8,7 @@ const WETH = '0xC02aaa39b223FE8D0A0e5C4F27eAD9083C756Cc2';
 
 describe('import options', () => {
   it('have the documented defaults', () => {
+    expect(optionsOf('binance-stream', { token: SOL })).toEqual(optionsOf('binance-stream', TOKEN));
     expect(optionsOf('binance-stream', TOKEN)).toEqual({
       token: { chain: 'mainchain', address: SOL },
       quoteUsd: 1,
@@ -65,7 +66,6 @@ describe('import options', () => {
   const wrong: [string, ImportFormat, RawImportFlags][] = [
     ['--token', 'binance-stream', {}],
     ['--token', 'clmm-pools', { at: '1' }],
-    ['--token', 'binance-stream', { token: SOL }],
     ['--token', 'binance-stream', { token: `otherchain:${SOL}` }],
     ['--token', 'binance-stream', { token: `evmchain:${SOL}` }],
     ['--token', 'wormhole-csv', TOKEN],
