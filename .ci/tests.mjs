@@ -101,6 +101,8 @@ function readOutcomes(report) {
   return files;
 }
 
+// First: a test of the explorer runs programs in the environment that this makes.
+const python = await runPython();
 const quick = await run(['npm', 'test', '--silent', '--']);
 const long = new Map();
 const parts = Array.from({ length: PARTS }, (_, k) => [
@@ -140,8 +142,6 @@ if (toRepeat.length > 0) {
   }
 }
 rmSync(reports, { recursive: true });
-
-const python = await runPython();
 
 const all = [...quick, ...long];
 for (const [file, tests] of all) {

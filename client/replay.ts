@@ -152,15 +152,17 @@ async function* inOrder<P extends AnyPage>(
     while (last.next_from !== null) {
       const rest: Rest = { from: last.next_from, to: last.window.to };
       const starts = fetchPlan === null ? [rest.from] : await startsOf(fetchPlan, rest, ended);
+      // Those whose turn has not come: pages that were handed out are no longer held.
       const begun: Promise<P>[] = [];
       for (const [i, start] of starts.entries()) {
-        while (begun.length < Math.min(i + ahead, starts.length)) {
-          const page = fetchPage({ from: starts[begun.length], to: rest.to }, ended);
+        while (begun.length < Math.min(ahead, starts.length - i)) {
+          const page = fetchPage({ from: starts[i + begun.length], to: rest.to }, ended);
           // The page may fail long before its turn, or never have a turn.
           page.catch(() => undefined);
           begun.push(page);
         }
-        last = await begun[i];
+        last = await begun[0];
+        void begun.shift();
         // Once the signal is aborted, no page is handed out, even if it came earlier.
         ended.throwIfAborted();
         yield last;

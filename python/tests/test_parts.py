@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
+import weakref
 from datetime import date, datetime, timedelta, timezone
 from email.utils import format_datetime
 
@@ -19,9 +20,11 @@ import pyarrow
 import pytest
 
 from conftest import Server, environment
-from fathom_client import Client
+from fathom_client import Client, ReplayPlan
 from fathom_client.arrow_metadata import schema_metadata
+from fathom_client.documents import decode
 from fathom_client.errors import LimitError, NoReplyError, ServerError
+from fathom_client.paging import Page, Rest, in_order
 from fathom_client.parameters import path_with, text_of
 from fathom_client.rate_queue import RateQueue
 from fathom_client.retries import RETRY_LIMITS, Retries, kind_of, retry_after_s
@@ -124,6 +127,35 @@ def test_limited_requests_go_one_by_one_in_order() -> None:
         return order
 
     assert asyncio.run(run()) == [1, 2, 3, 5, 6, 7]
+
+
+class Data:
+    """What a page holds; can be counted."""
+
+
+def test_a_long_window_holds_only_the_pages_ahead() -> None:
+    ahead, pages, alive = 4, 60, weakref.WeakSet[Data]()
+    most = 0
+
+    async def fetch_page(rest: Rest | None) -> Page[Data]:
+        nonlocal most
+        start = 0 if rest is None else rest.start
+        data = Data()
+        alive.add(data)
+        most = max(most, len(alive))
+        following = start + 1 if start + 1 < pages else None
+        return Page(data, start=0, end=pages, next_from=following, cells=1, snapshots=1)
+
+    async def fetch_plan(rest: Rest) -> ReplayPlan:
+        starts = [{"from": start} for start in range(rest.start, pages)]
+        return decode(ReplayPlan, {"pages": starts, "next_from": None})
+
+    async def run() -> int:
+        return len([page.cells async for page in in_order(fetch_page, fetch_plan, ahead)])
+
+    assert asyncio.run(run()) == pages
+    # Those ahead, and the one that the reader has.
+    assert ahead <= most <= ahead + 2
 
 
 INTERRUPTED = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -69,13 +70,15 @@ async def in_order(
         starts = [rest.start] if ahead == 1 else await _starts(fetch_plan, rest, on_plan)
         if not starts:
             return
-        begun: list[asyncio.Future[Page[T]]] = []
+        # Those whose turn has not come: pages that were handed out are no longer held.
+        begun: deque[asyncio.Future[Page[T]]] = deque()
         try:
             for index, start in enumerate(starts):
-                while len(begun) < min(index + ahead, len(starts)):
-                    begin = Rest(starts[len(begun)], end)
+                while len(begun) < min(ahead, len(starts) - index):
+                    begin = Rest(starts[index + len(begun)], end)
                     begun.append(asyncio.ensure_future(fetch_page(begin)))
-                page = await begun[index]
+                page = await begun[0]
+                begun.popleft()
                 yield page
                 rest = page.rest
                 if rest is not None and rest.start <= start:
