@@ -32,7 +32,7 @@ const REDRAW_MS = 1_000;
 
 const FLAGS = {
   ...STORE_FLAGS,
-  once: { meaning: 'stores one snapshot of each token, and ends' },
+  once: { meaning: 'stores one snapshot of each token as it is now, and ends' },
   duration: {
     placeholder: 'DURATION',
     meaning: 'ends after this time',
@@ -46,7 +46,7 @@ const FLAGS = {
 export const command = defineCommand({
   about:
     'Collects order books from exchanges and pools from chains, as a configuration file lists them, and stores a snapshot of each token at every interval. A source that is lost, stale, crossed or unverified is left out until it is whole again. docs/collect.md describes the configuration.',
-  words: { config: { names: 'file', repeated: true, optional: true } },
+  words: { config: { names: 'file', optional: true } },
   flags: FLAGS,
   examples: [
     'fathom collect --example > ~/sol.json',
@@ -56,14 +56,13 @@ export const command = defineCommand({
   run: (flags, { config }) => collect(config, flags),
 });
 
-async function collect(files: readonly string[], flags: FlagValues<typeof FLAGS>): Promise<void> {
+async function collect(file: string | undefined, flags: FlagValues<typeof FLAGS>): Promise<void> {
   if (flags.example) {
-    if (files.length > 0) throw new UsageError('CONFIG: --example takes none');
+    if (file !== undefined) throw new UsageError('CONFIG: --example takes none');
     printLine(EXAMPLE.trimEnd());
     return;
   }
-  const [file, ...more] = files;
-  if (file === undefined || more.length > 0) {
+  if (file === undefined) {
     throw new UsageError('CONFIG: expected one file; fathom collect --example prints one');
   }
   if (flags.once && flags.duration !== undefined) {
