@@ -6,7 +6,6 @@ import { compareLevels, LEVEL_WIDTH } from '../../compute/ingest/level-rows.js';
 import { leaveStagingFolder, stagingFolder } from '../bundle.js';
 import { readFully, writeFully } from '../disk.js';
 import { InputError } from '../errors.js';
-import { widened } from '../typed-arrays.js';
 
 /** Rows of a file of levels. */
 const MAX_LEVELS_PER_FILE = 100_000_000;
@@ -19,18 +18,20 @@ const READ_LEVELS = 1_024;
 /** Levels that are passed on at once. */
 const PIECE_LEVELS = 16_384;
 
+const NO_ROWS = new Float64Array(0);
+
 /** Sorted levels: in a file, or the last ones in memory. */
 interface SortedRun {
   levels: number;
   read(from: number): Promise<Float64Array>;
 }
 
-/** Returns the rows in order; it may take their buffer. */
+/** Returns the rows in order, in a buffer of their own. */
 type SortRows = (rows: Float64Array) => Promise<Float64Array>;
 
 export class LevelSorter {
   count = 0;
-  private held = new Float64Array(0);
+  private held: Float64Array = NO_ROWS;
   private heldLevels = 0;
   private readonly runs: SortedRun[] = [];
   /** Runs being sorted and written, one after the other. */
@@ -101,7 +102,11 @@ export class LevelSorter {
     const at = this.heldLevels * LEVEL_WIDTH;
     if (at === this.held.length) {
       const levels = Math.min(this.runLevels, Math.max(1024, this.heldLevels * 2));
-      this.held = widened(this.held, levels * LEVEL_WIDTH);
+      // Shared with the pool, which needs no copy of them, not even to sort them again after a thread has died.
+      const bytes = levels * LEVEL_WIDTH * Float64Array.BYTES_PER_ELEMENT;
+      const wider = new Float64Array(new SharedArrayBuffer(bytes));
+      wider.set(this.held);
+      this.held = wider;
     }
     for (let i = 0; i < LEVEL_WIDTH; i++) this.held[at + i] = row[i];
     this.heldLevels++;
@@ -110,7 +115,7 @@ export class LevelSorter {
   /** Returns the rows in memory and empties the memory. */
   private takeHeld(): Float64Array {
     const rows = this.held.subarray(0, this.heldLevels * LEVEL_WIDTH);
-    this.held = new Float64Array(0);
+    this.held = NO_ROWS;
     this.heldLevels = 0;
     return rows;
   }
@@ -211,8 +216,6 @@ class RunReader {
     return compareLevels(this.values, at, other.values, other.at) < 0;
   }
 }
-
-const NO_ROWS = new Float64Array(0);
 
 /** Runs by their next row, the least on top; finished runs are removed. */
 class Heap {
