@@ -1,6 +1,7 @@
 /** One order book, kept whole by its exchange's rules of sequence and checksum. */
 import { BookMessage, type OrderBook, type SortedBook } from '../storage/import/order-book.js';
 import { following } from '../storage/import/sequence.js';
+import { WaitingUpdates } from '../storage/import/waiting-updates.js';
 import type { BookTexts, Checksum } from './checksums.js';
 import type { BookUpdate, Side } from './messages.js';
 
@@ -36,8 +37,10 @@ export class FeedBook {
   /** Whether no update has followed the snapshot yet. */
   private isFresh = false;
   private checksum: number | null = null;
-  private waiting: BookUpdate[] = [];
-  private waitingLevels = 0;
+  private readonly waiting = new WaitingUpdates(
+    MAX_WAITING_LEVELS,
+    ({ bids, asks }: BookUpdate) => 1 + bids.levels.size + asks.levels.size,
+  );
   private readonly texts: BookTexts = { bids: new Map(), asks: new Map() };
   private readonly message = new BookMessage();
 
@@ -109,7 +112,7 @@ export class FeedBook {
   lose(): void {
     this.isWhole = false;
     this.checksum = null;
-    [this.waiting, this.waitingLevels] = [[], 0];
+    this.waiting.take();
     this.texts.bids.clear();
     this.texts.asks.clear();
   }
@@ -127,7 +130,7 @@ export class FeedBook {
       this.oldUpdates++;
       return null;
     }
-    const firstId = this.waiting[0]?.number?.lastId;
+    const firstId = this.waiting.first?.number?.lastId;
     if (this.rules.sequence === 'later' && firstId !== undefined && lastId < firstId) {
       return `the book of ${lastId} is older than the first update ${firstId}`;
     }
@@ -137,8 +140,7 @@ export class FeedBook {
     this.isWhole = true;
     this.isFresh = true;
     this.lastId = lastId;
-    const { waiting } = this;
-    [this.waiting, this.waitingLevels] = [[], 0];
+    const waiting = this.waiting.take();
     for (const [i, held] of waiting.entries()) {
       const reason = this.take(held);
       if (reason === null) continue;
@@ -176,23 +178,9 @@ export class FeedBook {
 
   /** Keeps an update for the next snapshot. */
   private hold(update: BookUpdate): void {
-    if (this.rules.hasRest !== true) {
-      this.oldUpdates++;
-      return;
-    }
-    this.waiting.push(update);
-    this.waitingLevels += levelsOf(update);
-    let dropped = 0;
-    while (this.waitingLevels > MAX_WAITING_LEVELS && dropped < this.waiting.length - 1) {
-      this.waitingLevels -= levelsOf(this.waiting[dropped++]);
-    }
-    this.waiting.splice(0, dropped);
-    this.oldUpdates += dropped;
+    this.oldUpdates += this.rules.hasRest === true ? this.waiting.add(update) : 1;
   }
 }
-
-/** An empty update takes memory too. */
-const levelsOf = ({ bids, asks }: BookUpdate): number => 1 + bids.levels.size + asks.levels.size;
 
 function keepTexts(known: Map<number, string>, { levels, texts }: Side): void {
   if (texts === null) return;

@@ -2,6 +2,7 @@
 import { InputError } from '../errors.js';
 import type { DepthSnapshot, DepthUpdate } from './binance-messages.js';
 import { idBefore } from './sequence.js';
+import { WaitingUpdates } from './waiting-updates.js';
 
 /** Levels of updates that wait for a snapshot; beyond that, the oldest updates are dropped. */
 export const MAX_WAITING_LEVELS = 500_000;
@@ -12,10 +13,14 @@ const MAX_CAPTURE_SYMBOLS = 10_000;
 /** Ids of two symbols this close may belong to one sequence: futures share a sequence, and this is 20 s of it. */
 const NEAR_IDS = 10_000_000;
 
-/** Updates of an order book that wait for the snapshot on which they build, oldest first. */
-export class UpdateBuffer {
-  private updates: DepthUpdate[] = [];
-  private levels = 0;
+/** Updates that wait for their snapshot. */
+export class UpdateBuffer extends WaitingUpdates<DepthUpdate> {
+  constructor() {
+    super(
+      MAX_WAITING_LEVELS,
+      ({ fields }) => 1 + fields.list('b').length + fields.list('a').length,
+    );
+  }
 
   /** The last update's `u`; null if none waits. */
   get lastId(): number | null {
@@ -24,11 +29,7 @@ export class UpdateBuffer {
 
   /** The id before the first update; null if none waits. */
   get idBefore(): number | null {
-    return this.isEmpty ? null : idBefore(this.updates[0]);
-  }
-
-  get isEmpty(): boolean {
-    return this.updates.length === 0;
+    return this.first === undefined ? null : idBefore(this.first);
   }
 
   /** The greatest time of the updates that end at or before `lastId`; 0 if there are none. */
@@ -39,30 +40,6 @@ export class UpdateBuffer {
     }
     return us;
   }
-
-  /** Adds an update; returns how many old ones it drops to stay within MAX_WAITING_LEVELS. */
-  add(update: DepthUpdate): number {
-    this.updates.push(update);
-    this.levels += levelsOf(update);
-    let dropped = 0;
-    while (this.levels > MAX_WAITING_LEVELS && dropped < this.updates.length - 1) {
-      this.levels -= levelsOf(this.updates[dropped++]);
-    }
-    this.updates.splice(0, dropped);
-    return dropped;
-  }
-
-  /** Empties the buffer. */
-  take(): DepthUpdate[] {
-    const { updates } = this;
-    [this.updates, this.levels] = [[], 0];
-    return updates;
-  }
-}
-
-/** An empty update takes memory too. */
-function levelsOf(update: DepthUpdate): number {
-  return 1 + update.fields.list('b').length + update.fields.list('a').length;
 }
 
 /** Snapshots that do not state which of several symbols they belong to: only their ids can tell. */
