@@ -1,4 +1,5 @@
 /** Runs the archive in a server: with its clock, and with lines about what it does. */
+import { isoOf } from '../compute/time.js';
 import { ArchiveWorker } from '../storage/archive/archive-worker.js';
 import type { LogNode } from '../storage/log/node.js';
 import type { Store } from '../storage/store.js';
@@ -27,6 +28,12 @@ export function startArchiving({
     node: node?.name ?? null,
     onArchived: ({ days, bytes }) => logger.info('days archived', { days, bytes }),
     onCollected: (objects) => logger.info('objects of the archive removed', { objects }),
+    onError: (error, { tokenId, tier, dayS }) =>
+      logger.error(
+        'a day cannot be archived',
+        { token_id: tokenId, tier, day: isoOf(dayS).slice(0, 10) },
+        error,
+      ),
     onTrouble: (error) => logger.error('archiving fails and is tried again', {}, error),
     onResume: () => logger.info('archiving resumes'),
   });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { DAY_S } from '../../compute/time.js';
-import { RefusalError } from '../errors.js';
+import { DiskFullError, RefusalError, StoreUnavailableError } from '../errors.js';
 import { Trouble } from '../trouble.js';
 import type { Archiver, DueDay, SubmitDay } from './archiver.js';
 
@@ -23,6 +23,8 @@ interface ArchiveWorkerOptions {
   restShare?: number;
   onArchived: (archived: { days: number; bytes: number }) => void;
   onCollected: (objects: number) => void;
+  /** Called if a day cannot be archived; the worker goes on with the others, and tries this one at the next search. */
+  onError: (error: unknown, day: DueDay) => void;
   /** Called once with the error when archiving begins to fail; onResume() when it succeeds again. */
   onTrouble: (error: Error) => void;
   onResume: () => void;
@@ -67,7 +69,7 @@ export class ArchiveWorker {
   }
 
   private async archiveDue(): Promise<void> {
-    const { archiver, submit, nowS, restShare = REST_SHARE, onArchived } = this.options;
+    const { archiver, submit, nowS, restShare = REST_SHARE, onArchived, onError } = this.options;
     const due = this.inOwnOrder(await archiver.due(nowS()), nowS());
     this.waiting = due.length;
     const archived = { days: 0, bytes: 0 };
@@ -82,8 +84,10 @@ export class ArchiveWorker {
             archived.bytes += bytes;
           }
         } catch (error) {
-          // Its snapshots have changed meanwhile: the next search finds it again.
-          if (!(error instanceof RefusalError)) throw error;
+          // The archive or the log fails, and would for every other day.
+          if (error instanceof StoreUnavailableError || error instanceof DiskFullError) throw error;
+          // Otherwise its snapshots have changed meanwhile, and the next search finds it again, or they are damaged.
+          if (!(error instanceof RefusalError)) onError(error, day);
         }
         this.waiting--;
         this.trouble.over();

@@ -16,6 +16,7 @@ import {
   bookCells,
   binance,
   commitDelete,
+  damageBlock,
   commitRows,
   DataDirectory,
   EVM_TOKEN,
@@ -210,6 +211,19 @@ describe('A server with an archive', () => {
     expect(server.logged()).toContain('archiving fails and is tried again');
     const status = (await server.get(`/replay/${MINT}?${WINDOW}`, key)).status;
     expect(status).toBe(200);
+    await server.stop();
+  });
+});
+
+describe('A damaged day', () => {
+  it('stays, and does not keep the others from the archive', async () => {
+    const data = copyOfSource();
+    await damageBlock(data);
+    const server = await serveOn(data, archiveFlags('0'));
+    await eventually('the damage is logged', () =>
+      server.logged().includes('a day cannot be archived'),
+    );
+    await eventually('the other days are archived', () => s3.objects.size >= OBJECTS - 2, 50);
     await server.stop();
   });
 });
