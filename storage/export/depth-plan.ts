@@ -22,6 +22,15 @@ export interface DayPlan {
   segmentIds: readonly number[];
 }
 
+/**
+ * The times that decide which snapshots a day has: a step that ends on it may begin the day before, and its last step
+ * ends with the first second of the next day.
+ */
+export function reachOfDay(dayS: number, stepS: number | null): { fromS: number; toS: number } {
+  if (stepS === null) return { fromS: dayS, toS: dayS + DAY_S };
+  return { fromS: Math.max(0, dayS - (stepS - 1)), toS: dayS + DAY_S + 1 };
+}
+
 /** Reads one token's directory, a few weeks at a time. */
 export class TokenPlans {
   /** The token's markets in order of first arrival. */
@@ -49,14 +58,14 @@ export class TokenPlans {
   }
 
   /**
-   * The snapshots of one day in `fromS <= t < toS`, by tier; tiers without any are left out.
+   * The snapshots of one day in `fromS <= t < toS` (within reachOfDay()), by tier; tiers without any are left out.
    * @param dayS the first second of the day
    */
   async plan(dayS: number, fromS: number, toS: number): Promise<DayPlan[]> {
     const { step_s: stepS } = this.view;
-    // A step may begin a day earlier; the one that ends at midnight belongs to the next day.
-    const begin = Math.max(fromS, dayS - (stepS === null ? 0 : stepS - 1));
-    const end = Math.min(toS, dayS + DAY_S + (stepS === null ? 0 : 1));
+    const reach = reachOfDay(dayS, stepS);
+    const begin = Math.max(fromS, reach.fromS);
+    const end = Math.min(toS, reach.toS);
     await this.load(begin, end);
     const { segmentIds, snapshots } = planSnapshots(this.part.directory, {
       fromS: begin,

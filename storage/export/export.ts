@@ -8,7 +8,7 @@ import { fileBytes } from '../disk.js';
 import { InputError } from '../errors.js';
 import type { StoreOperations } from '../operations.js';
 import { ParquetWriter } from '../parquet-file.js';
-import { type DayPlan, digestOf, TokenPlans } from './depth-plan.js';
+import { type DayPlan, digestOf, reachOfDay, TokenPlans } from './depth-plan.js';
 import { depthSource, depthTable, segmentsOf, shownMarkets, StagedBlocks } from './depth-rows.js';
 import type { ExportFolder } from './folder.js';
 import {
@@ -309,8 +309,9 @@ class Run {
 
   /** The request's part of a day, and what files of that day have already: none gets less. */
   private windowOf(dayS: number, listed: readonly ListedFile[]): Window {
-    const { fromS, toS, folder } = this.request;
-    const window = { fromS: Math.max(fromS, dayS), toS: Math.min(toS, dayS + DAY_S) };
+    const { fromS, toS, folder, view } = this.request;
+    const reach = reachOfDay(dayS, view.step_s);
+    const window = { fromS: Math.max(fromS, reach.fromS), toS: Math.min(toS, reach.toS) };
     for (const { file } of listed) {
       const known = folder.files[file];
       if (known === undefined || known.from >= known.to) continue;

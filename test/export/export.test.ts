@@ -93,6 +93,30 @@ describe('fathom export, beside a server', () => {
     expect(await rowsOf(out, 'snapshots', 't')).toEqual(market.rows.map(({ t }) => [t]));
   });
 
+  it('keeps the newest snapshot of each step, across midnight too', async () => {
+    for (const [step, seconds] of [
+      ['15m', 900],
+      ['1d', 86_400],
+    ] as const) {
+      const out = newFolder();
+      await exportedTo(out, ...TOKEN, '--dataset', 'snapshots', '--step', step);
+      // An interval ends with a multiple of the step.
+      const newest = new Map(market.rows.map(({ t }) => [Math.ceil(t / seconds), t]));
+      expect(await rowsOf(out, 'snapshots', 't')).toEqual([...newest.values()].map((t) => [t]));
+      expect(
+        await exportedTo(out, ...TOKEN, '--dataset', 'snapshots', '--step', step),
+      ).toMatchObject({ written: 0, removed: 0 });
+    }
+  });
+
+  it('has the tables that are asked for, and the tokens always', async () => {
+    const out = newFolder();
+    await exportedTo(out, ...TOKEN, '--dataset', 'limit_orders', '--dataset', 'dlmm_hours');
+    expect(exportedFiles(out).sort()).toEqual(['_fathom.json', 'tokens/tokens.parquet']);
+    const tokens = await rowsOf(out, 'tokens', 'chain, address, symbol, asset', MINT);
+    expect(tokens).toEqual([['mainchain', MINT, 'SOL', 'sol']]);
+  });
+
   it('sums each snapshot in the dataset snapshots', async () => {
     const out = newFolder();
     await exportedTo(out, ...TOKEN, '--to', String(AS_OF));
