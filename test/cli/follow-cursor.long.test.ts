@@ -55,10 +55,17 @@ it('what all runs printed is what /replay shows', { timeout: 3_600_000 }, async 
     }
     return JSON.stringify(snapshots);
   };
+  // A run gives up if the server stays away for longer than it retries: something starts it again.
+  const running = (): void => follower.start();
   for (let kill = 0; kill < KILLS; kill++) {
-    follower.start();
+    running();
     // Some runs are killed before they have begun, some while they print.
-    if (random(3) > 0) await eventually('its cursor', () => follower.hasCursor);
+    if (random(3) > 0) {
+      await eventually('its cursor', () => {
+        running();
+        return follower.hasCursor;
+      });
+    }
     const changing = change();
     await new Promise((resolve) => setTimeout(resolve, random(400)));
     if (random(3) > 0) await follower.kill();
@@ -68,10 +75,12 @@ it('what all runs printed is what /replay shows', { timeout: 3_600_000 }, async 
     await server.stop('SIGKILL');
     server = await start();
   }
-  follower.start();
   await eventually(
     () => `seed ${SEED}: what was printed is what the store shows`,
-    async () => JSON.stringify(follower.held()) === (await page()),
+    async () => {
+      running();
+      return JSON.stringify(follower.held()) === (await page());
+    },
   );
   await follower.kill('SIGINT');
   const { messages, cutOff } = follower.read();
