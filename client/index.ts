@@ -5,19 +5,10 @@
  *     const { service_score } = await fathom.getScore({ address });
  *     for await (const page of fathom.replay(address, { from: '-7d' })) ...
  */
-import { type Cell, cellsOf, type Snapshot, snapshotsOf } from './cells.js';
-import type { ReplayPage } from './generated/api.js';
-import { follow, type FollowOptions, type FollowParameters, type LiveMessage } from './follow.js';
+import { addressClient, type AddressClient } from './address-client.js';
+import { OPERATIONS } from './generated/api.js';
 import { type ClientOptions, Http, type RequestOptions } from './http.js';
-import { type Methods, methodsOf, type Result } from './methods.js';
-import {
-  type ArrowPage,
-  arrowPages,
-  jsonPages,
-  type ReplayOptions,
-  type ReplayParameters,
-} from './replay.js';
-import { type SeriesParameters, seriesReplies } from './series.js';
+import type { Methods, OperationId, Values } from './methods.js';
 import { isAddress, type NamedAddress, Symbols } from './symbols.js';
 
 export type * from './generated/api.js';
@@ -54,93 +45,76 @@ export {
  * One method per operation, and depth history as iterators. Where they take a token's address, they also take
  * CHAIN:ADDRESS, its symbol, or CHAIN:SYMBOL. All throw FathomError; SymbolError if no single token has the symbol.
  */
-export interface FathomClient extends Methods {
+export interface FathomClient extends AddressClient {
   /** The token that a text names. A symbol costs a request the first time; the client remembers up to 1,000. */
   findToken(token: string, options?: RequestOptions): Promise<NamedAddress>;
-  /**
-   * Pages of a window, in order, fetched in parallel. To continue after an interruption, pass the last
-   * page's `next_from` as `from` and its `window.to` as `to`.
-   */
-  replay(
-    token: string,
-    parameters?: ReplayParameters,
-    options?: ReplayOptions,
-  ): AsyncGenerator<ReplayPage>;
-  /** The same as Arrow tables, one row per cell. */
-  replayArrow(
-    token: string,
-    parameters?: ReplayParameters,
-    options?: ReplayOptions,
-  ): AsyncGenerator<ArrowPage>;
-  /** The snapshots of the pages. */
-  snapshots(
-    token: string,
-    parameters?: ReplayParameters,
-    options?: ReplayOptions,
-  ): AsyncGenerator<Snapshot>;
-  /** The cells of the pages. */
-  cells(
-    token: string,
-    parameters?: ReplayParameters,
-    options?: ReplayOptions,
-  ): AsyncGenerator<Cell>;
-  /**
-   * Replies of a window, in order, all with the step of the first one. To continue after an interruption, pass the
-   * last reply's `next_from` as `from`, its `window.to` as `to`, and its `step`.
-   */
-  depthSeries(
-    token: string,
-    parameters?: SeriesParameters,
-    options?: RequestOptions,
-  ): AsyncGenerator<Result<'getDepthSeries'>>;
-  /**
-   * A token's depth: history from `from`, then each new snapshot, revision and deletion, for as long as the
-   * caller reads. Reconnects by itself; to continue later, pass the last message's `cursor`.
-   */
-  follow(
-    token: string,
-    parameters?: FollowParameters,
-    options?: FollowOptions,
-  ): AsyncGenerator<LiveMessage>;
 }
 
 /** @throws TypeError if an option is wrong */
 export function fathomClient(options: ClientOptions): FathomClient {
   const http = new Http(options);
-  const symbols = new Symbols(http);
+  return withSymbols(addressClient(http), new Symbols(http));
+}
+
+/** A client that looks up what names a token and is no address. */
+function withSymbols(client: AddressClient, symbols: Symbols): FathomClient {
   const addressOf = async (token: string, options: RequestOptions, chain?: unknown) =>
     (await symbols.find(token, options, chain)).address;
-  type Begin<T, P> = (
-    http: Http,
-    address: string,
-    given: P,
-    more: RequestOptions,
-  ) => AsyncGenerator<T>;
-  async function* afterLookup<T, P>(
-    begin: Begin<T, P>,
+  const methods = Object.keys(OPERATIONS).map((id) => {
+    const plain = client[id as OperationId] as (given: Values, more: RequestOptions) => unknown;
+    const call = async (given: Values = {}, more: RequestOptions = {}): Promise<unknown> =>
+      plain(await withAddresses(given, (token) => addressOf(token, more, given.chain)), more);
+    return [id, call];
+  });
+  type Begin<T, P, O> = (address: string, given: P, more: O) => AsyncGenerator<T>;
+  async function* afterLookup<T, P, O extends RequestOptions>(
+    begin: Begin<T, P, O>,
     token: string,
     given: P,
-    more: RequestOptions,
+    more: O,
   ): AsyncGenerator<T> {
-    yield* begin(http, await addressOf(token, more), given, more);
+    yield* begin(await addressOf(token, more), given, more);
   }
   /** Iterates over what `begin` returns for the token's address. */
-  const of = <T, P>(token: string, given: P, more: RequestOptions, begin: Begin<T, P>) =>
-    token === '' || isAddress(token)
-      ? begin(http, token, given, more)
-      : afterLookup(begin, token, given, more);
-  const replay: FathomClient['replay'] = (token, parameters = {}, given = {}) =>
-    of(token, parameters, given, jsonPages);
-  const snapshots: FathomClient['snapshots'] = (...request) => snapshotsOf(replay(...request));
+  const of =
+    <T, P extends object, O extends RequestOptions>(begin: Begin<T, P, O>) =>
+    (token: string, given = {} as P, more = {} as O): AsyncGenerator<T> =>
+      token === '' || isAddress(token)
+        ? begin(token, given, more)
+        : afterLookup(begin, token, given, more);
   return {
-    ...methodsOf(http, addressOf),
+    ...(Object.fromEntries(methods) as Methods),
     findToken: (token, given = {}) => symbols.find(token, given),
-    replay,
-    replayArrow: (token, parameters = {}, given = {}) => of(token, parameters, given, arrowPages),
-    snapshots,
-    cells: (...request) => cellsOf(snapshots(...request)),
-    depthSeries: (token, parameters = {}, given = {}) =>
-      of(token, parameters, given, seriesReplies),
-    follow: (token, parameters = {}, given = {}) => of(token, parameters, given, follow),
+    replay: of((...given) => client.replay(...given)),
+    replayArrow: of((...given) => client.replayArrow(...given)),
+    snapshots: of((...given) => client.snapshots(...given)),
+    cells: of((...given) => client.cells(...given)),
+    depthSeries: of((...given) => client.depthSeries(...given)),
+    follow: of((...given) => client.follow(...given)),
   };
+}
+
+/** The parameters that name a token, and those that name several. */
+const TOKEN_PARAMETERS = ['address', 'token_address', 'addresses', 'token_addresses'];
+
+/** The parameters, with addresses in place of symbols. What is no text goes to the server as it is. */
+async function withAddresses(
+  given: Values,
+  addressOf: (token: string) => Promise<string>,
+): Promise<Values> {
+  const parameters = { ...given };
+  const found = (token: unknown): unknown =>
+    typeof token === 'string' && token !== '' ? addressOf(token) : token;
+  for (const name of TOKEN_PARAMETERS.filter((known) => known in given)) {
+    const value = given[name];
+    if (!Array.isArray(value)) {
+      parameters[name] = await found(value);
+      continue;
+    }
+    const addresses: unknown[] = [];
+    // One after the other: a symbol that is given twice is looked up once.
+    for (const token of value) addresses.push(await found(token));
+    parameters[name] = addresses;
+  }
+  return parameters;
 }

@@ -44,50 +44,18 @@ export type Methods = {
   [K in OperationId]: (...given: Arguments<K>) => Promise<Result<K>>;
 };
 
-type Values = Readonly<Record<string, unknown>>;
-
-/** The parameters that name a token, and those that name several. */
-const TOKEN_PARAMETERS = ['address', 'token_address', 'addresses', 'token_addresses'];
-
-/** Finds the address of a token that is named in any of its forms. */
-type AddressOf = (token: string, options: RequestOptions, chain?: unknown) => Promise<string>;
+export type Values = Readonly<Record<string, unknown>>;
 
 /** The methods. Each throws FathomError, or its signal's reason. */
-export function methodsOf(http: Http, addressOf: AddressOf): Methods {
+export function methodsOf(http: Http): Methods {
   const methods = Object.entries(OPERATIONS).map(([id, { method, path }]) => {
-    const call = async (given: Values = {}, options: RequestOptions = {}): Promise<unknown> => {
-      const parameters = await withAddresses(given, (token) =>
-        addressOf(token, options, given.chain),
-      );
-      return method === 'GET'
+    const call = async (parameters: Values = {}, options: RequestOptions = {}): Promise<unknown> =>
+      method === 'GET'
         ? http.json({ method, path: pathWith(path, parameters), ...options })
         : http.json({ method, path, body: parameters, ...options });
-    };
     return [id, call];
   });
   return Object.fromEntries(methods) as Methods;
-}
-
-/** The parameters, with addresses in place of symbols. What is no text goes to the server as it is. */
-async function withAddresses(
-  given: Values,
-  addressOf: (token: string) => Promise<string>,
-): Promise<Values> {
-  const parameters = { ...given };
-  const found = (token: unknown): unknown =>
-    typeof token === 'string' && token !== '' ? addressOf(token) : token;
-  for (const name of TOKEN_PARAMETERS.filter((known) => known in given)) {
-    const value = given[name];
-    if (!Array.isArray(value)) {
-      parameters[name] = await found(value);
-      continue;
-    }
-    const addresses: unknown[] = [];
-    // One after the other: a symbol that is given twice is looked up once.
-    for (const token of value) addresses.push(await found(token));
-    parameters[name] = addresses;
-  }
-  return parameters;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Two or more tokens, or the parts of one, on one time axis. */
 import { useMemo } from 'preact/hooks';
-import { type FathomClient, FathomError, type SeriesParameters } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import { FathomError, type SeriesParameters } from '../../client/index.js';
 import { columnsOfLines } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
@@ -140,7 +141,7 @@ interface Comparison {
 /** @throws FathomError if the server refuses every token, or fails */
 async function comparedOf(
   view: CompareView,
-  client: FathomClient,
+  client: AddressClient,
   signal: AbortSignal,
 ): Promise<Comparison> {
   const parameters = queryOf(view);

@@ -1,5 +1,5 @@
 /** The compared series as lines, or their maps. */
-import type { FathomClient } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
 import { Empty } from '../frame/states.js';
 import { signedPercent, usd } from '../state/format.js';
 import type { CompareView } from '../state/url.js';
@@ -16,7 +16,7 @@ const FORMATS = {
 
 interface ComparisonChartProps extends ReturnType<typeof linesOf> {
   view: CompareView;
-  client: FathomClient | null;
+  client: AddressClient | null;
   maps: MapPart[];
 }
 

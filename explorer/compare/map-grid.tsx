@@ -1,6 +1,7 @@
 /** Depth maps side by side with one time axis, one colour scale, and one cursor. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { FathomClient, FathomError, ReplayParameters } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { FathomError, ReplayParameters } from '../../client/index.js';
 import { Failure } from '../frame/states.js';
 import type { Scale } from '../heatmap/amounts.js';
 import { Notice, Pin } from '../heatmap/depth-heatmap.js';
@@ -31,7 +32,7 @@ export interface MapPart {
 const MAX_IN_A_ROW = 3;
 
 interface MapGridProps {
-  client: FathomClient;
+  client: AddressClient;
   parts: readonly MapPart[];
   window: Preset;
 }
@@ -107,7 +108,7 @@ export function MapGrid({ client, parts, window }: MapGridProps) {
 }
 
 interface PartMapProps {
-  client: FathomClient;
+  client: AddressClient;
   part: MapPart;
   window: Preset;
   scale: Scale | null;

@@ -1,5 +1,6 @@
 /** The cells of a window as columns: those of `fathom replay`, which `fathom ingest cells` reads. */
-import type { FathomClient, ReplayPage, ReplayParameters } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayPage, ReplayParameters } from '../../client/index.js';
 import { BIN_RATIO } from '../ladder/ladder.js';
 import type { Field, FileColumn } from './columns.js';
 
@@ -21,7 +22,7 @@ const KINDS: Readonly<Record<string, FileColumn['kind']>> = {
 
 /** @throws Error if the window has more than MAX_FILE_CELLS */
 export async function columnsOfHistory(
-  client: FathomClient,
+  client: AddressClient,
   address: string,
   parameters: ReplayParameters,
 ): Promise<FileColumn[]> {
@@ -60,7 +61,7 @@ interface NamedMap {
  * @throws Error if the maps have more than MAX_FILE_CELLS
  */
 export async function columnsOfMaps(
-  client: FathomClient,
+  client: AddressClient,
   maps: readonly NamedMap[],
 ): Promise<FileColumn[]> {
   const all: FileColumn[] = [];

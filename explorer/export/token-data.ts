@@ -1,5 +1,5 @@
 /** What a token's page exports: the cells in sight, their file's name, and a picture of the map. */
-import type { FathomClient } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
 import type { Picture } from '../heatmap/picture.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { currentS } from '../state/clock.js';
@@ -11,7 +11,7 @@ import { fileNameOf, titleOf } from './depth-name.js';
 
 export interface TokenSource {
   /** null: there is no key yet. */
-  client: FathomClient | null;
+  client: AddressClient | null;
   address: string;
   symbol: string | null;
   view: TokenView;

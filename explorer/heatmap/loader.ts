@@ -1,5 +1,6 @@
 /** Fetches a window of depth by its plan, newest page first, and then new snapshots. */
-import type { FathomClient, ReplayParameters, Time } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayParameters, Time } from '../../client/index.js';
 import { type Column, columnsOf } from './columns.js';
 import { coarser, stepName, type TimeWindow } from './detail.js';
 
@@ -26,7 +27,7 @@ export interface Part extends TimeWindow {
 
 /** The source of depth. */
 export interface Source {
-  client: FathomClient;
+  client: AddressClient;
   address: string;
   /** With group=all: the picture only needs sums. */
   parameters: ReplayParameters;

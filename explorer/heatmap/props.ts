@@ -1,5 +1,6 @@
 /** The heatmap's props. */
-import type { FathomClient, ReplayParameters } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayParameters } from '../../client/index.js';
 import type { Played } from '../playback/playback.js';
 import type { Moment } from '../strips/reading.js';
 import type { Picture } from './picture.js';
@@ -7,7 +8,7 @@ import type { MapProps } from './use-map.js';
 
 /** Another address or filter makes another picture. */
 export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
-  client: FathomClient;
+  client: AddressClient;
   /** The token's address. */
   address: string;
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;

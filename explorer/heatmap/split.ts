@@ -1,5 +1,6 @@
 /** The amounts of a snapshot by venue, type or market, fetched for one snapshot at a time. */
-import type { FathomClient, ReplayParameters, Snapshot } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayParameters, Snapshot } from '../../client/index.js';
 
 /** How many snapshots' splits are kept. */
 const MAX_KEPT_SPLITS = 200;
@@ -16,7 +17,7 @@ export class Splits {
   private readonly kept = new Map<number, Promise<Snapshot | null>>();
 
   constructor(
-    private readonly client: FathomClient,
+    private readonly client: AddressClient,
     private readonly address: string,
     /** With the filter; `group` decides how to split. */
     private readonly parameters: ReplayParameters,

@@ -1,5 +1,5 @@
 /** The ladders that playback shows, fetched ahead in groups. */
-import type { FathomClient } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
 import { stepName } from '../heatmap/detail.js';
 import { type Ladder, type LadderFilter, ladderOf } from '../ladder/ladder.js';
 
@@ -18,7 +18,7 @@ export interface Shot {
 }
 
 export interface FramesSource {
-  client: FathomClient;
+  client: AddressClient;
   address: string;
   filter: LadderFilter;
 }

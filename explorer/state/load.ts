@@ -1,6 +1,7 @@
 /** Loads documents of the API for views, and reloads them while the page is visible. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { FathomError, type FathomClient } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import { FathomError } from '../../client/index.js';
 import {
   attempt,
   currentClient,
@@ -48,7 +49,7 @@ type Reloads = 'never' | 'by time' | 'by change';
  */
 export function useDocument<T>(
   name: string | null,
-  ask: (client: FathomClient, signal: AbortSignal) => Promise<T>,
+  ask: (client: AddressClient, signal: AbortSignal) => Promise<T>,
   reloads: Reloads = 'by time',
 ): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { name: string | null }>({

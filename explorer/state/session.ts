@@ -1,5 +1,7 @@
 /** State of the tab: key, client, limits, trouble, view and theme. */
-import { fathomClient, type FathomClient, type FathomError } from '../../client/index.js';
+import { addressClient, type AddressClient } from '../../client/address-client.js';
+import { Http } from '../../client/http.js';
+import { type FathomError } from '../../client/index.js';
 import type { Theme } from '../heatmap/palette.js';
 import { asOfS } from './clock.js';
 import { restoreFavourites } from './favourites.js';
@@ -53,14 +55,14 @@ export const lastToken = new Value<TokenView | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 
-let shared: { key: string; client: FathomClient } | null = null;
+let shared: { key: string; client: AddressClient } | null = null;
 
 /** The client for the current key; null without a key. */
-export function currentClient(): FathomClient | null {
+export function currentClient(): AddressClient | null {
   const current = key.value;
   if (current === null) return null;
   if (shared?.key !== current) {
-    const client = fathomClient({
+    const http = new Http({
       url: location.origin,
       key: current,
       onReply: noteReply,
@@ -70,7 +72,7 @@ export function currentClient(): FathomClient | null {
         else trouble.set({ kind, untilMs: performance.now() + waitMs });
       },
     });
-    shared = { key: current, client };
+    shared = { key: current, client: addressClient(http) };
   }
   return shared.client;
 }

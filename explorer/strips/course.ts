@@ -1,5 +1,6 @@
 /** Depth and score over time, for the strips below the map. */
-import type { FathomClient, ReplayMarket, ReplayParameters, Result } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayMarket, ReplayParameters, Result } from '../../client/index.js';
 import { stepFor, stepName, type TimeWindow } from '../heatmap/detail.js';
 import { NEAR_PCT } from '../ladder/ladder.js';
 import { currentS } from '../state/clock.js';
@@ -55,7 +56,7 @@ export interface Lines extends Course {
 
 /** What to load. */
 export interface CourseRequest {
-  client: FathomClient;
+  client: AddressClient;
   address: string;
   /** Includes the filter; its group decides the layers. */
   parameters: ReplayParameters;

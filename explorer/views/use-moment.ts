@@ -1,6 +1,7 @@
 /** What the page knows of the moment that it shows: the score and the ladder, or why there are none. */
 import { useMemo } from 'preact/hooks';
-import type { FathomClient, FathomError, Score } from '../../client/index.js';
+import type { AddressClient } from '../../client/address-client.js';
+import type { FathomError, Score } from '../../client/index.js';
 import { type Ladder, type LadderFilter, newestLadder } from '../ladder/ladder.js';
 import { lastChange } from '../state/live.js';
 import { leastReloadMs, useDocument, useLast } from '../state/load.js';
@@ -93,7 +94,7 @@ function venuesWithout(ladder: Ladder | null, { venues = [] }: LadderFilter): st
 /** The score once it is based on a snapshot of this time or later: the server needs a moment for that. */
 async function scoreAfter(
   t: number,
-  client: FathomClient,
+  client: AddressClient,
   address: string,
   signal: AbortSignal,
 ): Promise<Score> {

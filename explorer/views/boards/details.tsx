@@ -1,6 +1,7 @@
 /** Details of a board's rows beyond their columns, loaded when a row is opened. */
 import type { ComponentChildren } from 'preact';
-import type { FathomClient, Parameters } from '../../../client/index.js';
+import type { AddressClient } from '../../../client/address-client.js';
+import type { Parameters } from '../../../client/index.js';
 import { Failure, Loading } from '../../frame/states.js';
 import {
   compact,
@@ -58,7 +59,7 @@ interface FetchedProps<T> {
   what: string;
   /** Distinguishes the document from others. */
   name: string;
-  ask: (client: FathomClient, signal: AbortSignal) => Promise<T>;
+  ask: (client: AddressClient, signal: AbortSignal) => Promise<T>;
   children: (document: T) => ComponentChildren;
 }
 

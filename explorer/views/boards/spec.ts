@@ -1,6 +1,6 @@
 /** The parts of a board: texts, choices, columns and requests. */
 import type { ComponentChildren } from 'preact';
-import type { FathomClient } from '../../../client/index.js';
+import type { AddressClient } from '../../../client/address-client.js';
 import type { ApiRequest } from '../../state/requests.js';
 import type { BoardView } from '../../state/url.js';
 import type { Column } from '../table.js';
@@ -51,7 +51,7 @@ export interface BoardSpec<Row> {
   tokenOf: (row: Row) => BoardToken;
   /** Details of a row beyond its columns, shown below it. */
   details: (row: Row, choices: Choices) => ComponentChildren;
-  load: (client: FathomClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
+  load: (client: AddressClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
   /** Undefined if the requests are known only once the board is loaded. */
   request?: (choices: Choices) => ApiRequest;
   /** Whether rows show the token's price: the page warns that it may be old if the token has no recent depth. */
