@@ -25,6 +25,7 @@ export function startArchiving({
     archiver,
     submit: (day) => (node?.log ?? store).archive(day),
     nowS: () => clock.nowS(),
+    mayCollect: async () => node === null || (await isCurrent(node.log)),
     node: node?.name ?? null,
     onArchived: ({ days, bytes }) => logger.info('days archived', { days, bytes }),
     onCollected: (objects) => logger.info('objects of the archive removed', { objects }),
@@ -37,4 +38,10 @@ export function startArchiving({
     onTrouble: (error) => logger.error('archiving fails and is tried again', {}, error),
     onResume: () => logger.info('archiving resumes'),
   });
+}
+
+/** Whether a node has applied the log's entries, and its clock agrees with the other nodes'. */
+async function isCurrent(log: LogNode): Promise<boolean> {
+  const checks = Promise.all([log.checkLog(), log.checkFollowing(), log.checkLag()]);
+  return checks.then(async () => (await log.clockDoubt()) === null).catch(() => false);
 }

@@ -98,8 +98,11 @@ const OPERATIONS = {
     ofStore<(token: TokenName | null, fromS: number, toS: number) => Promise<ArchiveWindow[]>>(),
   /** Brings archived snapshots back into the store. @returns how many segments that were */
   restoreArchived: ofLog<(window: ArchiveWindow) => Promise<number>>(),
-  /** Removes some of the objects that nothing has named since `keepSinceS`, nor within the archive's grace. */
-  collectObjects: ofStore<(nowS: number, keepSinceS: number) => Promise<number>>(),
+  /**
+   * Removes some of the objects that nothing has named within the archive's grace, nor since `keepSinceS`, which the
+   * store remembers; null: as last given.
+   */
+  collectObjects: ofStore<(nowS: number, keepSinceS: number | null) => Promise<number>>(),
   /** Tells the server how a collector's sources do. */
   reportSources: ofStore<(report: CollectorReport) => Promise<void>>(),
   /** See ExportSource. */

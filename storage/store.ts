@@ -501,7 +501,7 @@ export class Store implements StoreOperations {
     return this.ownWriter.restore(window);
   }
 
-  async collectObjects(nowS: number, keepSinceS: number): Promise<number> {
+  async collectObjects(nowS: number, keepSinceS: number | null): Promise<number> {
     return this.ownArchiver.collect(nowS, keepSinceS);
   }
 
@@ -535,6 +535,7 @@ export class Store implements StoreOperations {
   }
 
   private async endWork(): Promise<void> {
+    this.parts.archive.close();
     await this.writer?.close();
     await this.parts.housekeeping.close();
     await this.parts.commits.close();

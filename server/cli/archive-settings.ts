@@ -131,7 +131,8 @@ function archiveUrl(text: string, from: string): string {
 
 function endpoint(text: string, from: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isWeb = url !== null && /^https?:$/.test(url.protocol) && url.username === '';
+  const isWeb =
+    url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
   if (isWeb && url.search === '' && url.hash === '') return url.href.replace(/\/$/, '');
   throw new UsageError(`${from}: expected http://host:port or https://host, without a password`);
 }

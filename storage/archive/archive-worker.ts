@@ -8,6 +8,8 @@ import type { Archiver, DueDay, SubmitDay } from './archiver.js';
 
 /** Time between two searches for days that are due. */
 const EVERY_MS = 60_000;
+/** Time between two searches for objects that nothing names. */
+const COLLECT_EVERY_MS = 3_600_000;
 /** Rest after each day, as a multiple of its time: archiving takes at most a quarter of a thread. */
 const REST_SHARE = 3;
 /** Each node of a cluster takes a day up to this long after it is due, at a time of its own: the first one archives it. */
@@ -17,6 +19,8 @@ interface ArchiveWorkerOptions {
   archiver: Archiver;
   submit: SubmitDay;
   nowS: () => number;
+  /** Whether objects may be removed: this node has applied the log, and its clock can be trusted. */
+  mayCollect: () => Promise<boolean>;
   /** The node of a cluster; null: a single server. */
   node: string | null;
   everyMs?: number;
@@ -34,6 +38,7 @@ export class ArchiveWorker {
   private readonly ending = new AbortController();
   private readonly trouble: Trouble<Error>;
   private readonly working: Promise<void>;
+  private collectAtMs = 0;
   /** Days that waited at the last search. */
   waiting = 0;
   /** The last failure; null if archiving has succeeded since. */
@@ -56,7 +61,7 @@ export class ArchiveWorker {
     while (!this.ending.signal.aborted) {
       try {
         await this.archiveDue();
-        await this.collect();
+        if (performance.now() >= this.collectAtMs) await this.collect();
         this.lastError = null;
         this.trouble.over();
       } catch (error) {
@@ -99,7 +104,10 @@ export class ArchiveWorker {
   }
 
   private async collect(): Promise<void> {
-    const removed = await this.options.archiver.collect(this.options.nowS());
+    this.collectAtMs = performance.now() + COLLECT_EVERY_MS;
+    const { archiver, nowS, mayCollect } = this.options;
+    if (!(await mayCollect())) return;
+    const removed = await archiver.collect(nowS());
     if (removed > 0) this.options.onCollected(removed);
   }
 

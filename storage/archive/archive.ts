@@ -6,11 +6,14 @@ import { whereIdIn, type Statements } from '../duckdb/statements.js';
 import { type ArchivedBlocks, timedSegments } from '../depth/segments.js';
 import { Lender } from '../lender.js';
 import type { ArchiveStatus } from '../operations.js';
-import { type BlockFiles, packBlock } from './block-files.js';
+import type { BlockFiles } from './block-files.js';
 import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objects.js';
 
 /** Ranges that are read at once; further ones wait. */
 const MAX_READS = 16;
+/** For so long after a failure, further reads fail at once. */
+const FAILS_FOR_MS = 2000;
+
 /** Where a segment's block is. */
 interface BlockPlace {
   segmentId: number;
@@ -24,6 +27,8 @@ export class Archive implements ArchivedBlocks {
   private readonly slots = new Lender(Array.from({ length: MAX_READS }, (_, i) => i));
   /** Blocks that are being read, which several callers may await. */
   private readonly reading = new Map<number, Promise<StoredBlock>>();
+  /** The archive's last failure, which answers further reads for a while; null after a success. */
+  private lastFailure: { error: ArchiveUnavailableError; untilMs: number } | null = null;
   /** Since the start: ranges read from objects, their bytes, and failures. */
   reads = 0;
   readBytes = 0;
@@ -100,14 +105,20 @@ export class Archive implements ArchivedBlocks {
 
   /** Keeps the block of a segment that was just archived: readers need not read its object. */
   async keep(segmentId: number, block: Uint8Array): Promise<void> {
-    await this.files?.write({ segmentId }, packBlock(block, crc32(block)));
+    await this.files?.write({ segmentId, crc32: crc32(block) }, block);
+  }
+
+  /** Ends what is being read. */
+  close(): void {
+    this.objects?.close();
   }
 
   private async block(place: BlockPlace): Promise<StoredBlock> {
     const { segmentId } = place;
-    const kept = (await this.files?.read({ segmentId })) ?? null;
+    const file = { segmentId, crc32: place.crc32 };
+    const kept = (await this.files?.read(file)) ?? null;
     if (kept !== null) {
-      this.files?.touch({ segmentId });
+      this.files?.touch(file);
       return { segmentId, block: kept.content, crc32: place.crc32 };
     }
     let reading = this.reading.get(segmentId);
@@ -133,8 +144,13 @@ export class Archive implements ArchivedBlocks {
         `segment ${segmentId} is archived, and this process has no archive: give --archive-url`,
       );
     }
+    // Others need not wait for what has just failed.
+    if (this.lastFailure !== null && performance.now() < this.lastFailure.untilMs) {
+      throw this.lastFailure.error;
+    }
     try {
       const block = await this.slots.use(() => objects.read(key, at, bytes));
+      this.lastFailure = null;
       if (crc32(block) !== checksum) {
         throw new ObjectFaultError(
           `the object ${key} in ${objects.name} is damaged: the checksum of bytes ${at} to ${at + bytes - 1} does not match`,
@@ -146,6 +162,9 @@ export class Archive implements ArchivedBlocks {
       return { segmentId, block, crc32: checksum };
     } catch (error) {
       this.failures++;
+      const isOfAll =
+        error instanceof ArchiveUnavailableError && !(error instanceof ObjectFaultError);
+      if (isOfAll) this.lastFailure = { error, untilMs: performance.now() + FAILS_FOR_MS };
       throw error;
     }
   }

@@ -4,21 +4,26 @@
  */
 import { createHash } from 'node:crypto';
 import { type Tier, TIERS } from '../../compute/market.js';
-import { DAY_S } from '../../compute/time.js';
+import { DAY_S, isoOf } from '../../compute/time.js';
 import type { TokenName } from '../contract.js';
 import type { Catalog } from '../depth/catalog.js';
 import type { Rewrite } from '../depth/depth-commit.js';
 import type { Directories } from '../depth/directories.js';
 import { lastTime } from '../depth/directory.js';
-import { readAllBlocks, timedSegments } from '../depth/segments.js';
+import { readAllBlocks, storedSegments, timedSegments } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
+import { type Statements, whereIdIn } from '../duckdb/statements.js';
+import { RefusalError } from '../errors.js';
 import { Mutex } from '../lender.js';
+import { readMeta, writeMeta } from '../meta.js';
 import type { ArchivedNext } from '../operations.js';
 import type { Archive } from './archive.js';
 import type { ArchivedDay } from './archived-day.js';
 import { type DayObject, objectsOfDay } from './day-objects.js';
 import { ObjectFaultError, type Objects } from './objects.js';
 
+/** The key of `meta` for the time since when objects stay. */
+const KEEP_SINCE_KEY = 'archive_keep_since';
 /** Objects removed by one call of collect(). */
 const COLLECTED_AT_ONCE = 100;
 /** An object is read back in pieces of this size. */
@@ -103,12 +108,11 @@ export class Archiver {
     if (row === undefined || objects === null) return 0;
     const token: TokenName = { chain: row.chain, address: row.address };
     const segments = (await directories.get(tokenId))[tier];
-    const read = (refs: readonly { segmentId: number }[]): Promise<Uint8Array[]> =>
-      readAllBlocks(
-        database,
-        refs.map(({ segmentId }) => segmentId),
-        archive,
-      );
+    const read = async (refs: readonly { segmentId: number }[]): Promise<Uint8Array[]> => {
+      const ids = refs.map(({ segmentId }) => segmentId);
+      if ((await storedSegments(database, ids)).size < ids.length) throw changed(token, tier, dayS);
+      return readAllBlocks(database, ids, archive);
+    };
     let bytes = 0;
     for await (const object of objectsOfDay({ token, tier, dayS, segments, read, rewrite })) {
       await this.mutex.use(async () => {
@@ -128,44 +132,39 @@ export class Archiver {
    */
   async next(nowS: number, submit: SubmitDay): Promise<ArchivedNext | null> {
     if (this.queue.length === 0) this.queue = (await this.due(nowS)).reverse();
-    const day = this.queue.pop();
-    if (day === undefined) return null;
-    const row = this.parts.catalog.tokenById(day.tokenId)!.row;
-    try {
-      const bytes = await this.archive(day, submit);
-      const { tier, dayS } = day;
+    for (let day; (day = this.queue.pop()) !== undefined;) {
+      const row = this.parts.catalog.tokenById(day.tokenId)!.row;
       const token = { chain: row.chain, address: row.address };
-      return { token, tier, dayS, bytes, left: this.queue.length };
-    } catch (error) {
-      this.queue = [];
-      throw error;
+      try {
+        const bytes = await this.archive(day, submit);
+        return { token, tier: day.tier, dayS: day.dayS, bytes, left: this.queue.length };
+      } catch (error) {
+        // Its snapshots have changed meanwhile: the next search finds it again.
+        if (error instanceof RefusalError) continue;
+        this.queue = [];
+        throw error;
+      }
     }
+    return null;
   }
 
   /**
    * Removes objects that no segment has named for `graceS`, and notes those that none names now.
-   * @param keepSinceS objects that were named since then stay
+   * @param keepSinceS objects that were named since then stay; remembered for later calls. null: as last given
    * @returns how many were removed
    */
-  async collect(nowS: number, keepSinceS = Infinity): Promise<number> {
+  async collect(nowS: number, keepSinceS: number | null = null): Promise<number> {
     const { database, archive, exclusive, times } = this.parts;
     const { objects } = archive;
     if (objects === null) return 0;
-    const named = 'SELECT object_id FROM segments WHERE object_id IS NOT NULL';
-    await exclusive(() =>
-      database.transaction(async (tx) => {
-        const changes = await tx.rows(
-          `SELECT count(*) FROM objects
-           WHERE (unused_since IS NULL) = (object_id NOT IN (${named}))`,
-        );
-        if (changes[0][0] === 0) return;
-        await tx.run(
-          `UPDATE objects SET unused_since = CASE WHEN object_id IN (${named}) THEN NULL
-             ELSE coalesce(unused_since, ${nowS}) END`,
-        );
-      }),
-    );
-    const beforeS = Math.min(nowS - times.graceS, keepSinceS);
+    const write = (body: (tx: Statements) => Promise<unknown>): Promise<unknown> =>
+      exclusive(() => database.transaction(body));
+    if (keepSinceS !== null) {
+      await write((tx) => writeMeta(tx, KEEP_SINCE_KEY, String(keepSinceS)));
+    }
+    const kept = keepSinceS ?? Number((await readMeta(database)).get(KEEP_SINCE_KEY) ?? Infinity);
+    await this.noteUnused(nowS, write);
+    const beforeS = Math.min(nowS - times.graceS, kept);
     const rows = await database.rows(
       `SELECT key FROM objects WHERE unused_since <= ${beforeS} ORDER BY key LIMIT ${COLLECTED_AT_ONCE}`,
     );
@@ -176,14 +175,39 @@ export class Archiver {
         const writtenS = await objects.writtenS(key);
         if (writtenS !== null && writtenS > beforeS) return;
         await objects.remove(key);
-        await exclusive(() =>
-          database.transaction((tx) => tx.run('DELETE FROM objects WHERE key = ?', [key])),
-        );
+        await write((tx) => tx.run('DELETE FROM objects WHERE key = ?', [key]));
         removed++;
       });
     }
     return removed;
   }
+
+  /** Notes since when objects are unused, and that used ones are not. */
+  private async noteUnused(
+    nowS: number,
+    write: (body: (tx: Statements) => Promise<unknown>) => Promise<unknown>,
+  ): Promise<void> {
+    const isNamed = 'object_id IN (SELECT object_id FROM segments WHERE object_id IS NOT NULL)';
+    // Looked for outside of the writer's turn: most times nothing has changed.
+    const wrong = await this.parts.database.rows(
+      `SELECT object_id FROM objects WHERE (unused_since IS NULL) <> (${isNamed})`,
+    );
+    if (wrong.length === 0) return;
+    const among = whereIdIn('object_id', wrong.flat() as number[]);
+    await write((tx) =>
+      tx.run(
+        `UPDATE objects SET unused_since = CASE WHEN ${isNamed} THEN NULL ELSE coalesce(unused_since, ${nowS}) END
+         WHERE ${among}`,
+      ),
+    );
+  }
+}
+
+/** A commit has replaced some of the day's segments while they were read. */
+function changed({ chain, address }: TokenName, tier: Tier, dayS: number): RefusalError {
+  return new RefusalError(
+    `the ${tier} snapshots of ${chain}:${address} of ${isoOf(dayS).slice(0, 10)} change: try again`,
+  );
 }
 
 /** Writes an object, then reads it back: what the store gives up must be there. */

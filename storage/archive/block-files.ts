@@ -1,12 +1,13 @@
-/** Files of archived blocks: what FileCache must know of them. Each is a block, then its checksum (little-endian u32). */
+/** Files of archived blocks: what FileCache must know of them. */
 import { crc32 } from 'node:zlib';
 import type { FileCache, FileKind, NamedFile } from '../file-cache.js';
 
-const NAME = /^([1-9][0-9]{0,15})-([1-9][0-9]{0,9})\.block$/;
-const CHECKSUM_BYTES = 4;
+const NAME = /^([1-9][0-9]{0,15})-([0-9]{1,10})-([1-9][0-9]{0,9})\.block$/;
 
 interface BlockKey {
   segmentId: number;
+  /** Of the block, as the segment's row has it: a file of an earlier segment of this id does not pass. */
+  crc32: number;
 }
 
 export type BlockFiles = FileCache<BlockKey, Uint8Array>;
@@ -14,36 +15,27 @@ export type BlockFiles = FileCache<BlockKey, Uint8Array>;
 export const BLOCK_FILES: FileKind<BlockKey, Uint8Array> = {
   folder: 'archived',
 
-  nameOf({ segmentId, bytes }) {
-    return `${segmentId}-${bytes}.block`;
+  nameOf({ segmentId, crc32: checksum, bytes }) {
+    return `${segmentId}-${checksum}-${bytes}.block`;
   },
 
   fileOf(name): NamedFile<BlockKey> | null {
     const found = NAME.exec(name);
-    return found === null ? null : { segmentId: Number(found[1]), bytes: Number(found[2]) };
+    if (found === null) return null;
+    const [segmentId, checksum, bytes] = found.slice(1).map(Number);
+    return { segmentId, crc32: checksum, bytes };
   },
 
   textOf({ segmentId }) {
     return String(segmentId);
   },
 
+  // A segment has one file, whatever its checksum.
   keysOf(segmentId) {
-    return [{ segmentId }];
+    return [{ segmentId, crc32: 0 }];
   },
 
-  unpack(bytes) {
-    const end = bytes.length - CHECKSUM_BYTES;
-    if (end <= 0) return null;
-    const block = bytes.subarray(0, end);
-    const written = new DataView(bytes.buffer, bytes.byteOffset + end).getUint32(0, true);
-    return crc32(block) === written ? block : null;
+  unpack(bytes, { crc32: checksum }) {
+    return crc32(bytes) === checksum ? bytes : null;
   },
 };
-
-/** The content of a block's file. */
-export function packBlock(block: Uint8Array, checksum: number): Uint8Array {
-  const file = Buffer.allocUnsafe(block.length + CHECKSUM_BYTES);
-  file.set(block);
-  file.writeUInt32LE(checksum, block.length);
-  return file;
-}

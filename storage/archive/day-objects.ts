@@ -15,8 +15,12 @@ import {
   type SegmentOfObject,
 } from './archived-day.js';
 
-/** A day with more bytes becomes several objects. */
+/** A day with more bytes, or with too many markets for an entry, becomes several objects. */
 const MAX_OBJECT_BYTES = 64 * 1024 * 1024;
+/** Bytes of what an entry says of an object's segments: JetStream takes entries of up to 1 MiB. */
+const MAX_ENTRY_BYTES = 512 * 1024;
+/** Of a segment, besides its markets. */
+const SEGMENT_ENTRY_BYTES = 128;
 /** Stored segments that are cut into those of an object at once. */
 const CUT_AT_ONCE = 16;
 
@@ -47,14 +51,20 @@ export async function* objectsOfDay(source: DaySource): AsyncGenerator<DayObject
   let fromS = dayS;
   let waiting: EncodedSegment[] = [];
   let bytes = 0;
+  let entryBytes = 0;
   for await (const segment of segmentsOfDay(source)) {
-    if (waiting.length > 0 && bytes + segment.block.length > MAX_OBJECT_BYTES) {
+    const ownEntryBytes = SEGMENT_ENTRY_BYTES + segment.marketRows.byteLength;
+    const isFull =
+      bytes + segment.block.length > MAX_OBJECT_BYTES ||
+      entryBytes + ownEntryBytes > MAX_ENTRY_BYTES;
+    if (waiting.length > 0 && isFull) {
       const [toS] = segment.times;
       yield objectOf(source, waiting, { fromS, toS });
-      [waiting, bytes, fromS] = [[], 0, toS];
+      [waiting, bytes, entryBytes, fromS] = [[], 0, 0, toS];
     }
     waiting.push(segment);
     bytes += segment.block.length;
+    entryBytes += ownEntryBytes;
   }
   if (waiting.length > 0) yield objectOf(source, waiting, { fromS, toS: dayS + DAY_S });
 }

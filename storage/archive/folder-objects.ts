@@ -44,6 +44,10 @@ export class FolderObjects implements Objects {
     await this.trying(`remove ${key}`, () => rm(this.fileOf(key), { force: true }));
   }
 
+  close(): void {
+    // A folder's reads end by themselves.
+  }
+
   private fileOf(key: string): string {
     return path.join(this.folder, key);
   }

@@ -18,8 +18,10 @@ export interface Objects {
    * @throws ObjectFaultError if the object is gone, or has fewer
    */
   read(key: string, at: number, length: number): Promise<Uint8Array>;
-  /** When an object was written, epoch seconds; null if there is none. */
+  /** When an object was written, epoch seconds; Infinity if that is not known, null if there is none. */
   writtenS(key: string): Promise<number | null>;
   /** Removes an object; one that is gone is no error. */
   remove(key: string): Promise<void>;
+  /** Ends what is under way. */
+  close(): void;
 }

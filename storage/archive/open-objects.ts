@@ -55,13 +55,28 @@ export function readArchiveUrl(text: string, from: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isBucket = url?.protocol === 's3:' && url.hostname !== '';
   const isFolder = url?.protocol === 'file:' && url.hostname === '' && url.pathname !== '/';
-  const isBare = url?.search === '' && url.hash === '' && url.username === '' && url.port === '';
-  if (url !== null && (isBucket || isFolder) && isBare) return url;
+  const isBare =
+    url?.search === '' &&
+    url.hash === '' &&
+    url.username === '' &&
+    url.password === '' &&
+    url.port === '';
+  if (url !== null && (isBucket || isFolder) && isBare && isDecodable(url.pathname)) return url;
   throw new InputError(
     `${from}: expected s3://bucket/prefix or file:///folder, not '${withoutSecrets(text)}'`,
   );
 }
 
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What stands before an @ may be a password. */
 function withoutSecrets(text: string): string {
-  return text.replace(/\/\/[^/@]*@/, '//***@');
+  return text.replace(/\/\/.*@/, '//***@');
 }

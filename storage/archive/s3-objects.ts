@@ -5,10 +5,10 @@ import { messageOf } from '../errors.js';
 import type { ReadCredentials } from './credentials.js';
 import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objects.js';
 
-/** A request that takes longer is given up: what it sends, at 64 KiB/s, is on top. */
-const REQUEST_TIMEOUT_MS = 10_000;
+/** A request that takes longer is given up: what it moves, at 64 KiB/s, is on top. */
+const OBJECT_TIMEOUT_MS = 4000;
 const SLOWEST_BYTES_PER_MS = 64;
-const MAX_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 3;
 /** The first wait before another attempt; each doubles it, and takes a random half to all of it. */
 const FIRST_WAIT_MS = 200;
 /** Of a refusal, at most these bytes are read. */
@@ -61,6 +61,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 export class S3Objects implements Objects {
   private readonly base: string;
+  private readonly closing = new AbortController();
 
   constructor(private readonly options: S3Options) {
     const { bucket, endpoint, region, prefix } = options;
@@ -99,12 +100,18 @@ export class S3Objects implements Objects {
 
   async writtenS(key: string): Promise<number | null> {
     const reply = await this.request('look for', key, { method: 'HEAD' });
-    const modifiedMs = Date.parse(reply?.modified ?? '');
-    return Number.isNaN(modifiedMs) ? null : Math.floor(modifiedMs / 1000);
+    if (reply === null) return null;
+    const modifiedMs = Date.parse(reply.modified ?? '');
+    // A server that does not say counts as one that has just written it.
+    return Number.isNaN(modifiedMs) ? Infinity : Math.floor(modifiedMs / 1000);
   }
 
   async remove(key: string): Promise<void> {
     await this.request('remove', key, { method: 'DELETE' });
+  }
+
+  close(): void {
+    this.closing.abort(new Error('this process ends'));
   }
 
   /**
@@ -124,8 +131,9 @@ export class S3Objects implements Objects {
       let why: string;
       try {
         const moved = (init.body?.length ?? 0) + expected;
-        const limitMs = REQUEST_TIMEOUT_MS + Math.ceil(moved / SLOWEST_BYTES_PER_MS);
-        const reply = await this.send(key, init, expected, AbortSignal.timeout(limitMs));
+        const limitMs = OBJECT_TIMEOUT_MS + Math.ceil(moved / SLOWEST_BYTES_PER_MS);
+        const signal = AbortSignal.any([AbortSignal.timeout(limitMs), this.closing.signal]);
+        const reply = await this.send(key, init, expected, signal);
         if ('bytes' in reply) return reply;
         const { status, code, message } = reply;
         // 416: the object has no byte of the range.
@@ -139,7 +147,8 @@ export class S3Objects implements Objects {
         if (error instanceof ArchiveUnavailableError) throw error;
         why = reasonOf(error);
       }
-      if (attempt === MAX_ATTEMPTS) throw new ArchiveUnavailableError(failed(why));
+      if (attempt === MAX_ATTEMPTS || this.closing.signal.aborted)
+        throw new ArchiveUnavailableError(failed(why));
       const waitMs = FIRST_WAIT_MS * 2 ** (attempt - 1);
       await sleep(waitMs * (0.5 + Math.random() / 2));
     }
@@ -166,7 +175,10 @@ export class S3Objects implements Objects {
       signal,
     });
     if (reply.ok) {
-      return { bytes: await bodyOf(reply, expected), modified: reply.headers.get('last-modified') };
+      // Only a read asks for a body; some servers send one anyway.
+      const bytes =
+        expected > 0 ? await bodyOf(reply, expected) : await bodyOf(reply, MAX_REFUSAL_BYTES, true);
+      return { bytes, modified: reply.headers.get('last-modified') };
     }
     const text = new TextDecoder().decode(await bodyOf(reply, MAX_REFUSAL_BYTES, true));
     return {

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamageError, isDamage } from '../../compute/damage.js';
 import { isoOf } from '../../compute/time.js';
+import { ArchiveUnavailableError, ObjectFaultError } from '../archive/objects.js';
 import { bundleFile, framesOf, readBundle } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
 import { LOG_FOLDER } from '../data-directory.js';
@@ -90,7 +91,8 @@ export class FileLogWriter extends LogWriter {
       for (const entry of missed) await this.appliedLate(entry);
     } catch (error) {
       const cause = error instanceof UnappliedError ? error.cause : error;
-      if (!(cause instanceof DiskFullError)) throw cause;
+      if (!(cause instanceof DiskFullError || cause instanceof ArchiveUnavailableError))
+        throw cause;
       this.wait(cause);
     }
     if (!this.log.isEmpty) await this.log.reserve();
@@ -238,7 +240,11 @@ export class FileLogWriter extends LogWriter {
         }
         return await applied.apply(unpackEntry(await contentOf(entry)), mark);
       } catch (error) {
-        const isFinal = isRefused(error) || error instanceof DiskFullError;
+        // The archive has been tried several times by now, and other changes wait.
+        const isFinal =
+          isRefused(error) ||
+          error instanceof DiskFullError ||
+          error instanceof ArchiveUnavailableError;
         if (!isFinal && attempt < MAX_ATTEMPTS) {
           await sleep(RETRY_MS * attempt);
           continue;
@@ -315,5 +321,5 @@ function isRefused(error: unknown): boolean {
 }
 
 function isOfDamage(error: unknown): boolean {
-  return error instanceof DamagedDataError || isDamage(error);
+  return error instanceof DamagedDataError || error instanceof ObjectFaultError || isDamage(error);
 }

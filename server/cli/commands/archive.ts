@@ -142,13 +142,13 @@ export const restore = defineCommand({
 
 export const collect = defineCommand({
   about:
-    'Removes the objects that nothing has named any more for the grace, and, with --keep-since, since before a time: the oldest backup that is kept may still name later ones.',
+    'Removes the objects that nothing has named any more for the grace. With --keep-since it, and the server from then on, also keep those that were named at that time or later: give the time of the oldest backup that you keep.',
   flags: {
     ...FLAGS,
     'keep-since': {
       placeholder: 'TIME',
       meaning: 'keeps the objects that were named at this time or later',
-      default: 'the grace decides alone',
+      default: 'as last given',
       read: instant,
     },
   },
@@ -157,7 +157,7 @@ export const collect = defineCommand({
     'fathom archive collect --json',
   ],
   run: async (flags) => {
-    const { 'keep-since': keepSinceS = Infinity, json } = flags;
+    const { 'keep-since': keepSinceS = null, json } = flags;
     let objects = 0;
     await storeBy(flags)(async (store) => {
       for (let removed = 1; removed > 0; objects += removed) {
