@@ -172,14 +172,31 @@ export class Symbols {
     return (await this.page({ query: half, chain }, options)).tokens;
   }
 
-  private page(
+  private async page(
     { query, chain, cursor }: { query: string; chain: Chain | null; cursor?: string },
     options: RequestOptions,
   ): Promise<Result<'getTokens'>> {
     const { method, path } = OPERATIONS.getTokens;
     const parameters = { query, chain: chain ?? 'all', limit: PAGE_TOKENS, cursor };
-    return this.http.json({ method, path: pathWith(path, parameters), ...options });
+    const reply = await this.http.json<Result<'getTokens'> | null>({
+      method,
+      path: pathWith(path, parameters),
+      ...options,
+    });
+    if (reply !== null && Array.isArray(reply.tokens) && reply.tokens.every(isToken)) return reply;
+    const message = `${this.http.base} did not answer with tokens and their addresses`;
+    throw new FathomError(message, { status: 200 });
   }
+}
+
+/** Whether a reply's token has an address of its chain, which callers put into paths, and texts as its names. */
+function isToken(token: Partial<FoundToken> | null): boolean {
+  const { chain, address, symbol, name } = token ?? {};
+  const own = CHAINS.find((known) => known === chain);
+  if (own === undefined || typeof address !== 'string' || !ADDRESSES[own].test(address)) {
+    return false;
+  }
+  return [symbol, name].every((text) => text === null || typeof text === 'string');
 }
 
 /** At most `length` UTF-16 units, without half of a pair at the end. */

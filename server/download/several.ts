@@ -4,6 +4,7 @@
  */
 import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { chainOfAddress } from '../../compute/market.js';
 import { writeWhole } from '../../storage/disk.js';
 import { absent } from '../../storage/errors.js';
 import { takeLock } from '../../storage/file-lock.js';
@@ -61,10 +62,13 @@ interface State {
 /**
  * Downloads all tokens. One without data in the window does not stop the others.
  * @throws ReplayError if a token cannot be downloaded now: the files that are complete stay, and the same request
- *   continues
+ *   continues; or if an address is none
  */
 export async function downloadSeveral(request: SeveralRequest): Promise<TokenOutcome[]> {
   const { addresses, out: folder, format, url, parameters, force, restart } = request;
+  // They become names of files.
+  const wrong = addresses.find((address) => chainOfAddress(address) === null);
+  if (wrong !== undefined) throw new ReplayError(`expected an address, not '${wrong}'`);
   await makeFolder(folder);
   const file = path.join(folder, STATE_FILE);
   const unlock = await takeLock(`${file}.lock`, {

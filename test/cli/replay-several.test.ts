@@ -1,9 +1,10 @@
 /** `fathom replay` of several tokens: a file each, in one folder. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { REPLAY_FORMATS } from '../../server/download/formats.js';
+import { downloadSeveral } from '../../server/download/several.js';
 import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import type { Ended } from '../support/processes.js';
@@ -189,6 +190,45 @@ it('replaces no file, and leaves nothing behind that would refuse the next reque
   expect([onFile.status, readFileSync(file, 'utf8')]).toEqual([1, 'mine']);
   const nowhere = await run('ONE', 'TWO', '--out', `${file}/x/y`, '--format', 'csv');
   expect(nowhere.status).toBe(1);
+});
+
+it.each([
+  ['../esc/AAA', 'mainchain'],
+  [EVM, 'mainchain'],
+  [MINT, 'solana'],
+  [null, 'mainchain'],
+])('writes nowhere by %s on %s, which a server calls a token', async (address, chain) => {
+  mkdirSync(path.join(out, '../esc'));
+  const token = { chain, address, symbol: 'AAA', name: null, service_score: 1 };
+  proxy.script = () =>
+    proxy.requests.at(-1)?.startsWith('/api/v1/tokens?query=AAA') === true
+      ? answer(200, { tokens: [token], next_cursor: null })
+      : null;
+  const ended = await run('AAA', 'TWO', '--out', out, '--format', 'ndjson');
+  expect(ended.stderr).toBe(
+    `fathom: ${proxy.url} did not answer with tokens and their addresses\n`,
+  );
+  expect([ended.status, proxy.requests.length]).toEqual([1, 1]);
+  expect([existsSync(out), readdirSync(path.join(out, '../esc'))]).toEqual([false, []]);
+});
+
+it('makes no file name of what is no address', async () => {
+  const asked: string[] = [];
+  const request = {
+    addresses: [MINT, '../esc/AAA'],
+    format: 'csv' as const,
+    url: proxy.url,
+    parameters: {},
+    out,
+    force: false,
+    restart: false,
+    downloadOne: ({ address }: { address: string }) => {
+      asked.push(address);
+      return Promise.reject(new Error('nothing is downloaded'));
+    },
+  };
+  await expect(downloadSeveral(request)).rejects.toThrow("expected an address, not '../esc/AAA'");
+  expect([asked, existsSync(out)]).toEqual([[], false]);
 });
 
 it('refuses a damaged record of an interrupted run', async () => {
