@@ -1,4 +1,5 @@
 /** Tokens on the command line: by address, CHAIN:ADDRESS, symbol or CHAIN:SYMBOL (client/symbols.ts has the rule). */
+import { quoted } from '../../client/errors.js';
 import {
   FathomError,
   type FathomClient,
@@ -89,6 +90,6 @@ function noteToken(
   named: Extract<NamedToken, { symbol: string }>,
   { chain, address, name }: NamedAddress,
 ): void {
-  const known = name === null || name === undefined || name === '' ? '' : ` (${name})`;
-  printNote(`${named.symbol} is ${chain}:${address}${known}`);
+  const known = name === null || name === undefined || name === '' ? '' : ` (${quoted(name)})`;
+  printNote(`${quoted(named.symbol)} is ${chain}:${address}${known}`);
 }

@@ -32,9 +32,9 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map((text, i) => text.padEnd(widths[i] ?? 0)).join('  '));
 }
 
-/** A message on stderr. */
+/** A message on stderr. What it quotes cannot command the terminal: of control characters, only line ends are kept. */
 export function printNote(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]+/g, ' ')}\n`);
 }
 
 /**

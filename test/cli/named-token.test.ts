@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { fathom, newKey, serveHere, type Service, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import type { Ended } from '../support/processes.js';
+import { answer, startProxy } from '../support/replay-proxy.js';
 import { commitRows, commitTokens, MINT, orca, OTHER_MINT, snapshot } from '../support/stores.js';
 import type { TokenRow } from '../../storage/contract.js';
 import type { Json } from '../support/tables.js';
@@ -167,6 +168,35 @@ describe('a server', () => {
       expect([replayed.status, replayed.stderr]).toEqual([1, expect.stringContaining(stderr)]);
       const followed = await run('follow', token);
       expect([followed.status, followed.stderr]).toEqual([1, expect.stringContaining(stderr)]);
+    }
+  });
+
+  it('cannot command the terminal by what it sends', async () => {
+    const proxy = await startProxy(server.url);
+    const evil = '\u001b]0;title\u0007\u009b2J\r\nx';
+    const token = { chain: 'mainchain', address: MINT, symbol: evil, name: evil, price_usd: evil };
+    const times = { first_snapshot_at: T, last_snapshot_at: T };
+    const listed = { ...token, ...times, service_score: 1, stale: false };
+    let address = MINT;
+    proxy.script = () =>
+      proxy.requests.at(-1)?.startsWith('/api/v1/tokens?') === true
+        ? answer(200, { tokens: [{ ...listed, address }], next_cursor: null })
+        : null;
+    const environment = { FATHOM_KEY: key };
+    const out = path.join(temporaryDirectory(), 'a.csv');
+    const window = ['--from', String(T), '--to', String(T + 300), '--venues', `Orca,${evil}`];
+    const words = [evil, '--url', proxy.url];
+    const replayed = await fathom(['replay', ...words, '--out', out, ...window], environment);
+    address = evil;
+    const tabled = await fathom(['tokens', '--url', proxy.url], environment);
+    await proxy.close();
+    expect(replayed.stderr).toContain(`]0;title 2J x is mainchain:${MINT} (]0;title 2J x)\n`);
+    expect(replayed.stderr).toContain('venues not found');
+    expect([replayed.status, tabled.status]).toEqual([0, 0]);
+    expect(replayed.stderr.split('\n').length).toBeLessThanOrEqual(4);
+    expect(tabled.stdout.split('\n')).toHaveLength(4);
+    for (const text of [replayed.stderr, tabled.stdout, tabled.stderr]) {
+      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
     }
   });
 });

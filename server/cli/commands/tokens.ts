@@ -1,4 +1,5 @@
 /** `fathom tokens [QUERY]` */
+import { quoted } from '../../../client/errors.js';
 import { fathomClient, type FoundToken } from '../../../client/index.js';
 import { type Chain, CHAINS } from '../../../compute/market.js';
 import { isoOf } from '../../../compute/time.js';
@@ -146,13 +147,15 @@ function printRows(tokens: readonly ListedToken[]): void {
       const { symbol, chain, first_snapshot_at: firstT, last_snapshot_at: lastT } = token;
       const history = firstT === null || lastT === null ? '-' : `${day(firstT)} to ${day(lastT)}`;
       const shown = shortened(symbol ?? '-', SYMBOL_CHARS);
-      return [shown, chain, scoreText(token), priceText(token), history];
+      return [shown, chain, scoreText(token), priceText(token), history].map((text) =>
+        quoted(text),
+      );
     }),
   ]);
   printLine(head);
   for (const [i, { address, name }] of tokens.entries()) {
     printLine(lines[i]);
-    printLine(`  ${address}  ${shortened(name ?? '', NAME_CHARS)}`.trimEnd());
+    printLine(`  ${quoted(address)}  ${shortened(name ?? '', NAME_CHARS)}`.trimEnd());
   }
 }
 
