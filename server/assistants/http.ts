@@ -94,7 +94,7 @@ async function exchange(
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) gone.abort();
   });
-  const { method, url = '/' } = incoming;
+  const { method = '', url = '/' } = incoming;
   const base = `http://${incoming.headers.host ?? 'localhost'}`;
   if (!URL.canParse(url, base)) {
     outgoing.writeHead(400).end();
@@ -110,14 +110,15 @@ async function exchange(
     refused ??
     (body === null
       ? tooLarge()
-      : await handler.fetch(
+      : (unfit(method, body) ??
+        (await handler.fetch(
           new Request(target, {
             method,
             headers,
             signal: gone.signal,
             body: body.length === 0 ? undefined : body,
           }),
-        ));
+        ))));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) outgoing.end();
   else await pipeline(response.body, outgoing).catch(() => undefined);
@@ -136,6 +137,16 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer<ArrayBuffer> | 
     incoming.once('end', () => resolve(Buffer.concat(chunks)));
     incoming.once('error', reject);
   });
+}
+
+/** The answer to what the web's Request cannot hold: TRACE, and a body of GET or HEAD. */
+function unfit(method: string, body: Uint8Array): Response | undefined {
+  if (method === 'TRACE') {
+    const headers = { allow: 'GET, POST, DELETE' };
+    return Response.json({ error: 'Method Not Allowed: TRACE' }, { status: 405, headers });
+  }
+  if (body.length === 0 || !['GET', 'HEAD'].includes(method)) return undefined;
+  return Response.json({ error: `Bad Request: expected no body of ${method}` }, { status: 400 });
 }
 
 function tooLarge(): Response {

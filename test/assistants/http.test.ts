@@ -45,11 +45,16 @@ const INITIALIZE = JSON.stringify({
   },
 });
 
-/** A POST with headers that fetch() does not let through. */
-function post(at: string, body: string, headers: Record<string, string> = {}): Promise<number> {
+/** A POST, or another method, with headers that fetch() does not let through. */
+function post(
+  at: string,
+  body: string,
+  headers: Record<string, string> = {},
+  method = 'POST',
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(at, {
-      method: 'POST',
+      method,
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
@@ -106,6 +111,8 @@ it('refuses what is not the protocol', async () => {
   expect(await post(url, INITIALIZE, { 'content-type': 'text/plain' })).toBe(415);
   expect(await post(url, '{')).toBe(400);
   expect((await fetch(url)).status).toBe(405);
+  expect(await post(url, '', {}, 'TRACE')).toBe(405);
+  expect(await post(url, INITIALIZE, {}, 'GET')).toBe(400);
   expect(await post(url, JSON.stringify({ text: 'x'.repeat(MAX_RPC_BYTES) }))).toBe(413);
   // Afterwards it still answers.
   expect(await post(url, INITIALIZE)).toBe(200);
