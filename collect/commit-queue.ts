@@ -1,5 +1,5 @@
 /** Rows that wait to be stored: one commit in flight, and a bound on what waits. */
-import { DiskFullError, InputError, messageOf } from '../storage/errors.js';
+import { FaultyFileError, messageOf, RefusalError } from '../storage/errors.js';
 
 /** Intervals and bytes that may wait; beyond that, the oldest are dropped. */
 const MAX_WAITING_INTERVALS = 10;
@@ -96,7 +96,7 @@ export class CommitQueue {
       await this.options.commit(lines);
       return lines.length;
     } catch (error) {
-      if (!(error instanceof InputError) || error instanceof DiskFullError) throw error;
+      if (!isOfRows(error)) throw error;
       if (lines.length > 1) {
         let stored = 0;
         for (const line of lines) stored += await this.store([line]);
@@ -118,4 +118,9 @@ export class CommitQueue {
       return 0;
     }
   }
+}
+
+/** Whether an error is about the rows themselves: other faults of the store cost no market its place. */
+function isOfRows(error: unknown): boolean {
+  return error instanceof FaultyFileError || error instanceof RefusalError;
 }

@@ -53,6 +53,9 @@ const STALE_INTERVALS = 3;
 /** Levels of a side by which the books of two subscriptions are compared. */
 const COMPARED_LEVELS = 20;
 
+/** After so many replies by REST without a book, the connection has as long as any for one. */
+const PATIENT_REPLIES = 3;
+
 export class StreamSource implements Source {
   readonly name: string;
   readonly venue: string;
@@ -82,6 +85,12 @@ export class StreamSource implements Source {
   private quietTimes = 0;
   /** Whether the book is being asked for by REST. */
   private isFetching = false;
+  /** Aborts when the connection ends, or the source stops. */
+  private sessionSignal: AbortSignal = this.stopping.signal;
+  /** Since when a book may be missing: while its first requests wait for their turns, none is expected. */
+  private bookDueMs = 0;
+  /** Requests for the book that were answered, or failed, on this connection. */
+  private restReplies = 0;
   private endSession: (end: End) => void = () => undefined;
 
   constructor(
@@ -194,9 +203,13 @@ export class StreamSource implements Source {
     return new Promise((resolve) => {
       let isOver = false;
       let pingedMs = performance.now();
+      const ending = new AbortController();
+      this.sessionSignal = AbortSignal.any([signal, ending.signal]);
       const end = (reason: End): void => {
         if (isOver) return;
         isOver = true;
+        // A request that still waits for its turn would be for nothing.
+        ending.abort();
         clearInterval(timer);
         socket.cut();
         this.socket = null;
@@ -207,9 +220,10 @@ export class StreamSource implements Source {
       const pingEveryMs = Math.min(times.pingEveryMs, everyMs);
       const look = (): void => {
         const now = performance.now();
+        if (this.isFetching && this.restReplies < PATIENT_REPLIES) this.bookDueMs = now;
         if (now - this.heardMs > times.silenceMs) {
           end({ cause: 'silent', why: `nothing came for ${seconds(times.silenceMs)}` });
-        } else if (this.isOpen && !this.feed.isWhole && now - this.subscribedMs > times.bookMs) {
+        } else if (this.isOpen && !this.feed.isWhole && now - this.bookDueMs > times.bookMs) {
           end({ cause: 'silent', why: `no book within ${seconds(times.bookMs)}: ${this.trouble}` });
         } else if (now - Math.max(this.sampledMs, this.subscribedMs) < everyMs / 2) {
           // Long before the next sample.
@@ -227,7 +241,8 @@ export class StreamSource implements Source {
       const socket = connect(url, stream.maxMessageBytes ?? MAX_MESSAGE_BYTES, {
         onOpen: () => {
           this.isOpen = true;
-          this.heardMs = this.subscribedMs = performance.now();
+          this.heardMs = this.subscribedMs = this.bookDueMs = performance.now();
+          this.restReplies = 0;
           this.renewAfterMs = times.renewMs * (1 + Math.random() / 2);
           this.trouble = 'no book yet';
           for (const message of stream.subscribe(market)) socket.send(textOf(message));
@@ -322,7 +337,7 @@ export class StreamSource implements Source {
           `${this.name}: the book of its new subscription differs: the old one had ended`,
         );
       }
-    }
+    } else if (this.feed.isWhole) this.quietTimes = 0;
     return reason;
   }
 
@@ -343,8 +358,7 @@ export class StreamSource implements Source {
   private async fetchBook(rest: Rest): Promise<void> {
     if (this.isFetching) return;
     this.isFetching = true;
-    const { times, market, socket } = this;
-    const { signal } = this.stopping;
+    const { times, market, socket, sessionSignal: signal } = this;
     const url = urlAt(market.restUrl, rest.url(market));
     try {
       for (
@@ -356,7 +370,8 @@ export class StreamSource implements Source {
         // By chance: connections that were cut together do not ask together.
         await pause(waitMs * (0.5 + Math.random()), signal);
         try {
-          const update = rest.read(await this.context.rest.fetch(url, signal, rest));
+          const fetched = this.context.rest.fetch(url, signal, rest);
+          const update = rest.read(await fetched.finally(() => this.restReplies++));
           if (this.socket !== socket || this.feed.isWhole) return;
           const reason = this.change(update);
           if (reason === null) continue;

@@ -30,6 +30,7 @@ import {
 import {
   adviceInDoubt,
   InputError,
+  RefusalError,
   LossError,
   PendingError,
   StoreChangedError,
@@ -67,6 +68,7 @@ type Failure = Extract<Response, { ok: false }>;
 /** Errors that a command receives unchanged; the first matching class counts. */
 const FAILURES = {
   loss: { type: LossError, again: ({ message }: Failure) => new LossError(message.split('\n')) },
+  refusal: { type: RefusalError, again: ({ message }: Failure) => new RefusalError(message) },
   usage: { type: UsageError, again: ({ message }: Failure) => new UsageError(message) },
   input: { type: InputError, again: ({ message }: Failure) => new InputError(message) },
   damage: { type: DamageError, again: ({ message }: Failure) => new DamageError(message) },

@@ -6,7 +6,12 @@ import { CommitQueue } from '../../collect/commit-queue.js';
 import type { CollectConfig } from '../../collect/config.js';
 import { RestClient } from '../../collect/rest.js';
 import type { Missing, Sample, Source, SourceContext } from '../../collect/source.js';
-import { DiskFullError, InputError, StoreUnavailableError } from '../../storage/errors.js';
+import {
+  DamagedDataError,
+  DiskFullError,
+  RefusalError,
+  StoreUnavailableError,
+} from '../../storage/errors.js';
 import { SOL } from '../storage/import-helpers.js';
 
 const BASE_MS = 1_760_000_000_000;
@@ -192,7 +197,7 @@ describe('the loop', () => {
         { firstLine: 1, mode: 'merge' },
       );
       if (faults.length > 0) {
-        return Promise.reject(new InputError(`${faults[0].field}: ${faults[0].message}`));
+        return Promise.reject(new RefusalError(`${faults[0].field}: ${faults[0].message}`));
       }
       stored.push(...lines.map((line) => JSON.parse(line) as Row));
       return Promise.resolve();
@@ -423,7 +428,7 @@ describe('commits', () => {
     const stored: string[] = [];
     const { queue, log } = queueOf((lines) => {
       if (lines.some((line) => line.includes('bad')))
-        return Promise.reject(new InputError('t: no'));
+        return Promise.reject(new RefusalError('t: no'));
       stored.push(...lines);
       return Promise.resolve();
     });
@@ -434,10 +439,28 @@ describe('commits', () => {
     expect(log).toEqual(['a snapshot was refused: t: no']);
   });
 
+  it('a fault of the store is not taken for that of a market', async () => {
+    let commits = 0;
+    const { queue, log } = queueOf((lines) => {
+      expect(lines.length).toBe(2);
+      return ++commits === 1
+        ? Promise.reject(new DamagedDataError('the store is damaged'))
+        : Promise.resolve();
+    });
+    queue.push([{ i: 0 }, { i: 1 }]);
+    while (commits < 2) await new Promise((done) => setTimeout(done, 1));
+    await queue.end();
+    expect(queue.counts).toEqual({ stored: 2, refused: 0, dropped: 0 });
+    expect(log).toEqual([
+      'not stored, retrying: the store is damaged',
+      'the store takes snapshots again',
+    ]);
+  });
+
   it('what is repeated after a failure counts once', async () => {
     let tries = 0;
     const { queue } = queueOf((lines) => {
-      if (lines.some((line) => line.includes('bad'))) return Promise.reject(new InputError('no'));
+      if (lines.some((line) => line.includes('bad'))) return Promise.reject(new RefusalError('no'));
       return ++tries === 2 ? Promise.reject(new StoreUnavailableError('away')) : Promise.resolve();
     });
     queue.push([{ i: 0 }, { i: 'bad' }, { i: 2 }]);

@@ -9,7 +9,7 @@ import { RestClient } from '../../collect/rest.js';
 import { isMissing, type SourceContext } from '../../collect/source.js';
 import { wallMs } from '../../storage/wall-clock.js';
 import * as accounts from '../reference/solana-accounts.js';
-import { InputError } from '../../storage/errors.js';
+import { RefusalError } from '../../storage/errors.js';
 import { faultsOf, type SnapshotRow } from '../storage/import-helpers.js';
 import { RpcNode } from '../support/rpc-node.js';
 import { putTokens, SOL, SolanaStub, TOKENS, USDC, whirlpool } from '../support/solana-stub.js';
@@ -199,7 +199,7 @@ describe('pools of a token', () => {
     const commit = (lines: readonly string[]) => {
       const given = lines.map((line) => JSON.parse(line) as SnapshotRow);
       const [fault] = faultsOf(given);
-      if (fault !== undefined) return Promise.reject(new InputError(JSON.stringify(fault)));
+      if (fault !== undefined) return Promise.reject(new RefusalError(JSON.stringify(fault)));
       return Promise.resolve(void rows.push(...given));
     };
     const collector = new Collector({ config, clock, context: contextOf(), commit });
