@@ -189,22 +189,35 @@ async function fence(at: Address): Promise<void> {
   socket.destroy();
 }
 
-/** Sends each case on a connection of its own. @returns the paths of the requests that the server has seen, by case */
+/**
+ * Sends each case on a connection of its own, and with a path of its own: a proxy may pass a request on late.
+ * @returns the paths of the requests that the server has seen, by case; its own as /a
+ */
 async function seenAfterEach(at: Address): Promise<Record<string, string[]>> {
-  const seen: Record<string, string[]> = {};
-  for (const [what, packets] of Object.entries(CASES)) {
-    paths = [];
+  const own: string[] = [];
+  const others: Record<string, string[]> = {};
+  paths = [];
+  for (const [n, [what, packets]] of Object.entries(CASES).entries()) {
+    const before = paths.length;
     const socket = await opened(at);
-    for (const packet of [packets].flat()) {
-      if (socket.writable) socket.write(packet, 'latin1');
+    for (const [i, packet] of [packets].flat().entries()) {
+      if (socket.writable) {
+        socket.write(i === 0 ? packet.replace('/a', `/a${n}`) : packet, 'latin1');
+      }
       await fence(at);
     }
     for (let i = 0; i < 3; i++) await fence(at);
     socket.destroy();
+    own.push(`/a${n}`);
     // HAProxy checks the server's health.
-    seen[what] = paths.filter((path) => !path.startsWith('/fence/') && path !== '/healthz');
+    others[what] = paths.slice(before).filter((path) => !/^\/(fence\/|healthz$|a\d+$)/.test(path));
   }
-  return seen;
+  return Object.fromEntries(
+    Object.entries(others).map(([what, more], n) => {
+      const seen = paths.filter((path) => path === own[n]).map(() => '/a');
+      return [what, [...seen, ...more]];
+    }),
+  );
 }
 
 const casesOf = (seen: Record<string, string[]>, is: (paths: string[]) => boolean): string[] =>
