@@ -588,6 +588,18 @@ describe('a followed book', () => {
     await until(() => causes.length > 2);
   });
 
+  it('a request for the book that waits for longer than a book may be missing is waited for', async () => {
+    const at = await server();
+    at.sendsNothingFirst = true;
+    at.onSubscribed = (socket) => {
+      for (let id = 95; id < 110; id += 5) socket.send(diff(id, id + 4, [['99.5', `${id}`]]));
+    };
+    at.onRest = () => ({ ...rest(102), delayMs: 900 });
+    const { source, causes } = open(at, WITH_REST, { pingEveryMs: 40, bookMs: 300 });
+    expect(bookOf(await whole(source)).bids[0]).toEqual([99.5, 105]);
+    expect(causes).toEqual([]);
+  });
+
   it('slow REST: updates wait for the book', async () => {
     const at = await server();
     at.sendsNothingFirst = true;
