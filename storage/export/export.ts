@@ -96,7 +96,7 @@ export class Seen {
 /**
  * Brings an export up to date with a store.
  * @param seen by an earlier run; it learns from this one
- * @throws InputError if the store does not know a token; DiskFullError; DamageError
+ * @throws InputError if the folder is of another store, or the store does not know a token; DiskFullError; DamageError
  */
 export async function exportStore(
   request: ExportRequest,
@@ -105,6 +105,7 @@ export async function exportStore(
 ): Promise<ExportCounts> {
   // Commits during the run are looked at again.
   const at = await store.exportPosition();
+  await request.folder.belongTo(at.store);
   if (seen.at?.history !== at.history) seen.tokens.clear();
   const run = new Run(request, store, seen);
   if (seen.isAll(at)) return run.counts;
@@ -113,6 +114,7 @@ export async function exportStore(
     for (let i = 0; i < WRITERS; i++) writers.push(await ParquetWriter.open());
     await run.tables(writers[0]);
     await run.all(writers);
+    await run.removeDropped();
     seen.at = at;
     seen.nowS = request.nowS;
   } catch (error) {
@@ -132,6 +134,8 @@ class Run {
   /** The listed files of depth in the request's window, by token. */
   private readonly listed: Map<string, ListedFile[]>;
   private readonly depth: readonly DepthDataset[];
+  /** Files to remove: a folder that loses one may be about to get another. */
+  private readonly dropped = new Set<string>();
 
   constructor(
     private readonly request: ExportRequest,
@@ -155,7 +159,7 @@ class Run {
         const named = tableOfFile(file);
         if (named?.table !== table || kept.has(file)) continue;
         const { dayS } = named;
-        if (dayS === null || (dayS >= days.fromS && dayS < days.toS)) await this.drop(file);
+        if (dayS === null || (dayS >= days.fromS && dayS < days.toS)) this.dropped.add(file);
       }
     }
   }
@@ -175,7 +179,7 @@ class Run {
     }
     const read = await readPart(this.store, table, wanted);
     if (read === null) {
-      if (folder.files[file] !== undefined) await this.drop(file);
+      if (folder.files[file] !== undefined) this.dropped.add(file);
       return;
     }
     const { part, rowCount, source } = read;
@@ -238,7 +242,7 @@ class Run {
     if (unknown !== undefined) throw new InputError(`the store does not know the token ${unknown}`);
     if (tokens !== null) return;
     for (const key of gone)
-      for (const { file } of this.listed.get(key) ?? []) await this.drop(file);
+      for (const { file } of this.listed.get(key) ?? []) this.dropped.add(file);
   }
 
   private async *tasksOf(token: ExportToken): AsyncGenerator<Task> {
@@ -262,7 +266,7 @@ class Run {
           else yield task;
         }
         const kept = new Set(planned.map(({ tier }) => tier));
-        for (const { file, tier } of own) if (!kept.has(tier)) await this.drop(file);
+        for (const { file, tier } of own) if (!kept.has(tier)) this.dropped.add(file);
       }
     }
     this.seen.tokens.set(key, { stamp: token.stamp, lastT: span?.lastT ?? -1 });
@@ -314,7 +318,9 @@ class Run {
     const window = { fromS: Math.max(fromS, reach.fromS), toS: Math.min(toS, reach.toS) };
     for (const { file } of listed) {
       const known = folder.files[file];
-      if (known === undefined || known.from >= known.to) continue;
+      if (known === undefined) continue;
+      // What a killed run left may have all of the day.
+      if (known.from >= known.to) return reach;
       window.fromS = Math.min(window.fromS, known.from);
       window.toS = Math.max(window.toS, known.to);
     }
@@ -339,7 +345,10 @@ class Run {
     await readStored(async () => {
       const current = isReplaced ? await this.plannedAgain(task) : task;
       isReplaced = true;
-      if (current === null) return this.drop(task.file);
+      if (current === null) {
+        this.dropped.add(task.file);
+        return;
+      }
       const { file, plan, dataset, window } = current;
       const { rows, bytes } = await folder.put(
         file,
@@ -377,9 +386,12 @@ class Run {
     }
   }
 
-  private async drop(file: string): Promise<void> {
-    await this.request.folder.remove(file);
-    this.counts.removed++;
+  /** Removes what is gone; all writers must have ended. */
+  async removeDropped(): Promise<void> {
+    for (const file of this.dropped) {
+      await this.request.folder.remove(file);
+      this.counts.removed++;
+    }
   }
 }
 

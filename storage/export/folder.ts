@@ -88,6 +88,21 @@ export class ExportFolder {
     return opened;
   }
 
+  /**
+   * Notes which store the files are from.
+   * @throws InputError if they are from another one: its files would be taken for deleted data
+   */
+  async belongTo(store: string): Promise<void> {
+    if (this.index.store === store) return;
+    if (this.index.store !== undefined) {
+      throw new InputError(
+        `--out: the export in ${this.folder} is of another store: use another --out, or the --data of its store`,
+      );
+    }
+    this.index.store = store;
+    await this.writeIndex();
+  }
+
   /** The listed files, by path below the folder. */
   get files(): Readonly<Record<string, ExportFile | undefined>> {
     return this.index.files;

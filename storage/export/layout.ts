@@ -51,6 +51,8 @@ export interface ExportFile {
 
 export interface ExportIndex {
   fathom_export: typeof INDEX_FORMAT;
+  /** The identity of the store that the files are from; absent before the first run reads it. */
+  store?: string;
   view: ExportView;
   /** By path below the export's folder, with `/`. */
   files: Record<string, ExportFile>;

@@ -8,6 +8,8 @@ import type { DepthReader } from '../depth/depth-reader.js';
 import type { Directories } from '../depth/directories.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
+import { identityOf } from '../keys/pepper.js';
+import { readMeta } from '../meta.js';
 import { dayOf } from './layout.js';
 import {
   type ExportTableName,
@@ -61,13 +63,16 @@ export interface ExportSource {
   exportTableParts(name: ExportTableName, fromS: number, toS: number): Promise<TablePart[]>;
   /** The next rows of such a file; see tableRows(). */
   exportTableRows(name: ExportTableName, dayS: number | null, after: number): Promise<TableRows>;
-  /** Where the store stands among its commits; a position means the same only in the same history. */
+  /** Which store it is, and where it stands among its commits. */
   exportPosition(): Promise<ExportPosition>;
   /** Days of the token's snapshots that commits after a position have revised or deleted; null if any may be. */
   exportRevised(token: TokenName, after: number): Promise<number[] | null>;
 }
 
 export interface ExportPosition {
+  /** identityOf() */
+  store: string;
+  /** A position means the same only in the same history. */
   history: string;
   position: number;
 }
@@ -127,9 +132,10 @@ export class StoreExports implements ExportSource {
     return tableRows(this.parts.database, name, dayS, after);
   }
 
-  exportPosition(): Promise<ExportPosition> {
+  async exportPosition(): Promise<ExportPosition> {
+    const store = identityOf(await readMeta(this.parts.database));
     const { commitHistory: history, position } = this.parts.depth;
-    return Promise.resolve({ history, position });
+    return { store, history, position };
   }
 
   async exportRevised({ chain, address }: TokenName, after: number): Promise<number[] | null> {

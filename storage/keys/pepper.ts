@@ -2,7 +2,7 @@
  * The pepper: the secret with which a store makes the digests of its keys. The store keeps a digest of it, to recognize
  * the pepper of another store.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PEPPER_FILE } from '../data-directory.js';
@@ -17,6 +17,12 @@ const META_KEY = 'pepper_digest';
 
 function digestOf(pepper: Uint8Array): string {
   return createHmac('sha256', pepper).update('the pepper of a store').digest('hex');
+}
+
+/** A text that a store, its backups and all nodes of its cluster have in common, and that is no secret. */
+export function identityOf(meta: Meta): string {
+  const digest = meta.get(META_KEY) ?? '';
+  return createHash('sha256').update(`the store of ${digest}`).digest('hex').slice(0, 32);
 }
 
 /**

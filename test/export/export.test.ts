@@ -12,7 +12,7 @@ import {
   startMarket,
   type Market,
 } from '../cli/replay-client-support.js';
-import { fathom } from '../support/cli.js';
+import { fathom, newKey } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { exportedFiles, inodesOf, rowsOf } from './exports.js';
 
@@ -131,6 +131,18 @@ describe('fathom export, beside a server', () => {
     expect(found).toHaveLength(market.rows.length);
   });
 
+  it('keeps all of a day that a killed run has not listed', async () => {
+    const out = newFolder();
+    const words = [...TOKEN, '--dataset', 'snapshots'];
+    await exportedTo(out, ...words);
+    const whole = await rowsOf(out, 'snapshots', 't');
+    const index = path.join(out, '_fathom.json');
+    const listed = JSON.parse(readFileSync(index, 'utf8')) as object;
+    writeFileSync(index, JSON.stringify({ ...listed, files: {} }));
+    await exportedTo(out, ...words, '--from', String(FIRST_T + 30_000));
+    expect(await rowsOf(out, 'snapshots', 't')).toEqual(whole);
+  });
+
   it('takes up where a killed run ended', async () => {
     const out = newFolder();
     await exportedTo(out, ...TOKEN, '--dataset', 'cells');
@@ -151,6 +163,40 @@ describe('fathom export, beside a server', () => {
     });
     expect(readFileSync(index, 'utf8')).toBe(whole);
     expect(exportedFiles(out).sort()).toEqual(['_fathom.json', ...Object.keys(files)].sort());
+  });
+});
+
+describe('fathom export, of days that change', () => {
+  const DAY_S = 86_400;
+  const firstDay = Math.floor(FIRST_T / DAY_S) * DAY_S;
+  const days = Array.from({ length: 12 }, (_, i) => firstDay + i * DAY_S + 43_200);
+  const ingest = async (data: string, tier: string) => {
+    const rows = days.map((t) => ({
+      ...{ chain: 'mainchain', address: MINT, t, tier, price_usd: 1 },
+      markets: [],
+    }));
+    const file = path.join(temporaryDirectory(), 'rows.ndjson');
+    writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
+    const ended = await fathom(['ingest', 'snapshots', file, '--data', data]);
+    expect(ended).toMatchObject({ status: 0 });
+  };
+
+  it('replaces the files of a tier by those of another', async () => {
+    const data = path.join(temporaryDirectory(), 'data');
+    const out = newFolder();
+    const words = ['export', '--data', data, '--out', out, '--dataset', 'snapshots', '--json'];
+    await ingest(data, '15m');
+    expect(await fathom(words)).toMatchObject({ status: 0 });
+    const window = ['--from', String(firstDay), '--to', String(firstDay + 12 * DAY_S)];
+    const removed = ['delete', '--data', data, '--token', `mainchain:${MINT}`, '--yes', ...window];
+    // Only one of the tiers is shown, in each run another one.
+    for (const tier of ['raw', '15m', 'raw']) {
+      expect(await fathom(removed)).toMatchObject({ status: 0 });
+      await ingest(data, tier);
+      const ended = await fathom(words);
+      expect(ended).toMatchObject({ status: 0 });
+      expect(await rowsOf(out, 'snapshots', 't, tier')).toEqual(days.map((t) => [t, tier]));
+    }
   });
 });
 
@@ -190,6 +236,28 @@ describe('fathom export refuses', () => {
     expect(await refused(out, '--step', '1h')).toContain('--step: the export');
     expect(await refused(out, '--max-pct', '50')).toContain('has 100, not 50');
     expect(inodesOf(out)).toEqual(before);
+  });
+
+  it('an export of another store, but not of a backup of its own', async () => {
+    const out = newFolder();
+    await exportedTo(out, ...TOKEN, '--dataset', 'snapshots');
+    const before = inodesOf(out);
+    const other = path.join(temporaryDirectory(), 'data');
+    // Makes a store.
+    await newKey(other);
+    const refusal = await fathom(['export', '--data', other, '--out', out]);
+    expect(refusal.stderr).toBe(
+      `--out: the export in ${out} is of another store: use another --out, or the --data of its store\n`,
+    );
+    expect(refusal.status).toBe(1);
+    expect(inodesOf(out)).toEqual(before);
+    const backup = path.join(temporaryDirectory(), 'backup');
+    const copied = await fathom(['backup', '--out', backup, '--data', market.data]);
+    expect(copied).toMatchObject({ status: 0 });
+    const words = ['export', '--data', backup, '--out', out, ...TOKEN, '--dataset', 'snapshots'];
+    const ended = await fathom([...words, '--json']);
+    expect(ended).toMatchObject({ status: 0 });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ written: 0, removed: 0 });
   });
 
   it('a folder that another process writes to', async () => {
