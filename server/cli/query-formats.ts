@@ -23,6 +23,9 @@ export function csvFormat(columns: readonly QueryColumn[]): QueryFormat {
 
 const NUMBER = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))$/;
 
+/** Numbers that JSON lacks, as DuckDB's nested values have them; strings are matched, so that they stay. */
+const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf(?:inity)?)\b/gi;
+
 /** One array of objects, an object a line. Numbers that JSON lacks are null. */
 export function jsonFormat(columns: readonly QueryColumn[]): QueryFormat {
   const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
@@ -33,7 +36,8 @@ export function jsonFormat(columns: readonly QueryColumn[]): QueryFormat {
     if (text === null) return 'null';
     if (kinds[i] === 'text') return JSON.stringify(text);
     if (kinds[i] === 'number' && !/^-?\d/.test(text)) return 'null';
-    return text;
+    if (kinds[i] === 'number') return text;
+    return text.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null'));
   };
   let separator = '\n';
   return {

@@ -31,6 +31,13 @@ const ONLY_QUERIES =
 /** How statements begin that a query database refuses anyway, with messages about its settings. */
 const CHANGES =
   /^(ALTER|ATTACH|CALL|COPY|CREATE|DELETE|DETACH|DROP|EXPORT|IMPORT|INSERT|INSTALL|LOAD|PRAGMA|RESET|SET|UPDATE|USE)\b/i;
+/** Functions that change or write something, or that run texts, which may call them. */
+const CHANGING = new Set([
+  ...['enable_logging', 'disable_logging', 'truncate_duckdb_logs', 'write_log'],
+  ...['enable_profiling', 'disable_profiling', 'enable_peg_parser', 'disable_peg_parser'],
+  ...['checkpoint', 'force_checkpoint', 'arrow_scan', 'arrow_scan_dumb'],
+  ...['query', 'json_execute_serialized_sql'],
+]);
 
 /** Runs one query at a time. */
 export class QueryDatabase extends Connection {
@@ -69,14 +76,16 @@ export class QueryDatabase extends Connection {
 
   /** Checks a query. @throws InputError with DuckDB's message and the position of the fault */
   async check(sql: string): Promise<CheckedQuery> {
-    const query = sql.trim().replace(/;\s*$/, '');
+    const bare = withoutComments(sql.trim()).replace(/[\s;]+$/, '');
+    const query = sql.trim().slice(0, bare.length);
+    const words = bare.trim();
     // DuckDB's client fails without a message.
-    const words = withoutComments(query);
     if (words === '') throw new InputError('SQL: expected a query');
     if (CHANGES.test(words)) throw new InputError(ONLY_QUERIES);
     const from = `(\n${query}\n)`;
     try {
       const statements = await called(() => this.own.extractStatements(query));
+      await this.refuseChanging(query);
       const prepared = await called(() => statements.prepare(0));
       const isQuery = prepared.statementType === client.StatementType.SELECT;
       prepared.destroySync();
@@ -88,6 +97,18 @@ export class QueryDatabase extends Connection {
       return { from, columns };
     } catch (error) {
       throw queryError(error);
+    }
+  }
+
+  /** Preparing a query may call its functions already. @throws InputError */
+  private async refuseChanging(query: string): Promise<void> {
+    const [[parsed]] = await this.rows('SELECT json_serialize_sql(?::VARCHAR)::VARCHAR', [query]);
+    const { error } = JSON.parse(String(parsed)) as { error: boolean };
+    if (error) throw new InputError(ONLY_QUERIES);
+    for (const [, name] of String(parsed).matchAll(/"function_name":"([^"]*)"/g)) {
+      if (CHANGING.has(name.toLowerCase())) {
+        throw new InputError(`SQL: ${name.toLowerCase()}() is not allowed: an export is only read`);
+      }
     }
   }
 
@@ -108,9 +129,12 @@ export function queryError(error: unknown): unknown {
   return new InputError(`SQL: ${error.message.replace(/^Failed to extract statements: /, '')}`);
 }
 
-/** A query without its comments; only to tell whether there is anything else. */
+/** Texts and quoted names, which may hold what looks like a comment; then comments. */
+const QUOTED_OR_COMMENT =
+  /[eE]'(?:\\[\s\S]|[^'\\])*'|'[^']*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|--[^\n]*|\/\*[\s\S]*?\*\//g;
+
+/** A query with spaces instead of its comments. */
 const withoutComments = (sql: string): string =>
-  sql
-    .replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, '')
-    .replaceAll(';', '')
-    .trim();
+  sql.replace(QUOTED_OR_COMMENT, (found) =>
+    /^(--|\/\*)/.test(found) ? ' '.repeat(found.length) : found,
+  );

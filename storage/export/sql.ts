@@ -1,9 +1,8 @@
 /** Queries over an export: a view for each dataset. */
-import { existsSync } from 'node:fs';
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, opendir, realpath, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
-import { InputError } from '../errors.js';
+import { absent, InputError } from '../errors.js';
 import { type CheckedQuery, QueryDatabase, queryError } from '../duckdb/query-database.js';
 import { globEscaped, literal } from '../parquet-file.js';
 import { readIndex } from './folder.js';
@@ -30,14 +29,16 @@ export async function openExport(folder: string, temporary: string): Promise<Que
     );
   }
   const real = await realpath(folder);
-  const views = EXPORT_FOLDERS.filter((dataset) => existsSync(path.join(real, dataset))).map(
-    (dataset) => {
-      const files = literal(globEscaped(path.join(real, dataset)) + '/**/*.parquet');
-      const isDepth = DEPTH_DATASETS.some((known) => known === dataset);
-      const hive = isDepth ? `, hive_types = {'chain': VARCHAR, 'date': DATE}` : '';
-      return `CREATE VIEW ${dataset} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true${hive})`;
-    },
-  );
+  const views: string[] = [];
+  for (const dataset of EXPORT_FOLDERS) {
+    if (!(await hasFiles(path.join(real, dataset)))) continue;
+    const files = literal(globEscaped(path.join(real, dataset)) + '/**/*.parquet');
+    const isDepth = DEPTH_DATASETS.some((known) => known === dataset);
+    const hive = isDepth ? `, hive_types = {'chain': VARCHAR, 'date': DATE}` : '';
+    views.push(
+      `CREATE VIEW ${dataset} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true${hive})`,
+    );
+  }
   return QueryDatabase.open({
     memoryLimitMiB: QUERY_MEMORY_MIB,
     threads: availableParallelism(),
@@ -46,21 +47,35 @@ export async function openExport(folder: string, temporary: string): Promise<Que
   });
 }
 
+/** Whether a dataset has any file; DuckDB makes no view of none. */
+async function hasFiles(folder: string): Promise<boolean> {
+  const entries = await opendir(folder, { recursive: true }).catch(absent);
+  for await (const { name } of entries ?? []) if (name.endsWith('.parquet')) return true;
+  return false;
+}
+
 /** The datasets that a query may name. */
 export const datasetsIn = (sql: string): (typeof EXPORT_DATASETS)[number][] =>
   EXPORT_DATASETS.filter((dataset) => new RegExp(`\\b${dataset}\\b`, 'i').test(sql));
 
-/** As QueryDatabase.check(); an error about a dataset that the export lacks says how to add it. @throws InputError */
+/**
+ * As QueryDatabase.check(); an error about a dataset that the export lacks says how to add it.
+ * @param folder null for a temporary export
+ * @throws InputError
+ */
 export async function checkQuery(
   database: QueryDatabase,
   sql: string,
-  folder: string,
+  folder: string | null,
 ): Promise<CheckedQuery> {
   try {
     return await database.check(sql);
   } catch (error) {
     const [, missing] = /Table with name (\w+) does not exist/.exec(String(error)) ?? [];
     if (!EXPORT_DATASETS.some((dataset) => dataset === missing?.toLowerCase())) throw error;
+    if (folder === null) {
+      throw new InputError(`SQL: there are no ${missing} of these tokens in this window`);
+    }
     throw new InputError(
       `SQL: ${folder} has no ${missing}: fathom export --out ${folder} --dataset ${missing} adds them`,
     );

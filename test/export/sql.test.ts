@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -48,6 +48,35 @@ describe('fathom sql', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('is valid JSON with numbers that JSON lacks, at any depth', async () => {
+    const sql = `SELECT [1.5, 'nan'::DOUBLE] AS l, {'NaN': 'Infinity, "NaN', 'x': ['-inf'::FLOAT, 'inf'::DOUBLE]} AS s`;
+    expect(JSON.parse(await answer(sql, '--format', 'json'))).toEqual([
+      { l: [1.5, null], s: { NaN: 'Infinity, "NaN', x: [null, null] } },
+    ]);
+  });
+
+  it('takes comments and semicolons at the end, and leaves those in texts', async () => {
+    for (const [sql, x] of [
+      ['SELECT 1 AS x; -- end', 1],
+      ['SELECT 2 AS x /* a */ ; ; /* b\n; */ -- c', 2],
+      ["SELECT 'a; -- b' AS x", 'a; -- b'],
+      ["SELECT E'it\\'s; -- b' AS x; -- c", "it's; -- b"],
+      ['SELECT $$a; /* b$$ AS x -- */', 'a; /* b'],
+      ['/* -- */ SELECT 3 AS "x" -- it\'s', 3],
+    ] as const) {
+      expect(JSON.parse(await answer(sql, '--format', 'json'))).toEqual([{ x }]);
+    }
+  });
+
+  it('knows a dataset without files as one that the export lacks', async () => {
+    mkdirSync(path.join(out, 'dca_orders'));
+    expect(await answer('SELECT 1 AS x', '--format', 'csv')).toBe('x\n1\n');
+    expect(await refusal('FROM dca_orders')).toContain('has no dca_orders');
+    const here = ['--data', market.data, '--token', MINT];
+    const { stderr } = await fathom(['sql', 'FROM dca_orders', ...here]);
+    expect(stderr).toBe('SQL: there are no dca_orders of these tokens in this window\n');
   });
 
   it('shows the cells of the export, sorted as asked, with times in UTC', async () => {
@@ -101,6 +130,25 @@ describe('fathom sql', () => {
       'DROP VIEW cells',
     ]) {
       expect(await refusal(sql)).toContain('an export is only read');
+    }
+    const config = `storage = 'file', storage_config = {'path': '${out}'}`;
+    const [{ x: serialized }] = JSON.parse(
+      await answer(
+        `SELECT json_serialize_sql('FROM enable_logging(${config.replaceAll("'", "''")})')::VARCHAR AS x`,
+        '--format',
+        'json',
+      ),
+    ) as [{ x: string }];
+    for (const sql of [
+      `FROM enable_logging(${config})`,
+      `WITH a AS (FROM "ENABLE_logging" /* x */ (${config})) SELECT 1 FROM cells, a`,
+      `SUMMARIZE FROM system.main.enable_logging(${config})`,
+      `FROM query('FROM enable_' || 'logging(${config.replaceAll("'", "''")})')`,
+      `FROM json_execute_serialized_sql('${serialized.replaceAll("'", "''")}')`,
+      `SELECT (SELECT count(*) FROM checkpoint())`,
+      `SELECT write_log('x')`,
+    ]) {
+      expect(await refusal(sql)).toContain('() is not allowed: an export is only read');
     }
     for (const file of [secret, path.join(market.data, 'fathom.duckdb'), '/etc/passwd']) {
       expect(await refusal(`SELECT * FROM read_blob('${file}')`)).toContain('Cannot access file');

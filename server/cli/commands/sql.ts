@@ -97,7 +97,7 @@ async function run(sql: string, flags: FlagValues<typeof FLAGS>): Promise<void> 
       stop?.addEventListener('abort', interrupt);
       try {
         stop?.throwIfAborted();
-        const query = await checkQuery(database, sql, folder ?? 'the temporary export');
+        const query = await checkQuery(database, sql, folder ?? null);
         await print(database, query, format, path.join(temporary, 'result.parquet'));
       } finally {
         stop?.removeEventListener('abort', interrupt);
