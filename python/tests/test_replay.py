@@ -10,8 +10,9 @@ import pandas
 import polars
 import pytest
 
-from conftest import NOW_S, Server, TypeScript
+from conftest import MINUTE, NOW_S, Server, TypeScript
 from fathom_client import Client, Replay
+from fathom_client.parquet import PartialFile
 from fathom_client.tables import columns_of, pandas_of_columns
 
 TOKENS = [
@@ -140,3 +141,28 @@ def test_parquet_is_the_same_table(client: Client, tmp_path: Path) -> None:
     assert path == tmp_path / "cells.parquet"
     assert polars.read_parquet(path).equals(made.to_polars())
     assert [one.name for one in tmp_path.iterdir()] == ["cells.parquet"]
+
+
+def test_a_table_after_an_interrupted_parquet_file_has_the_whole_window(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = client.replay(MINUTE, NOW_S - 2 * DAY_S, NOW_S)
+    add = PartialFile.add
+    kept = 0
+
+    def interrupted(part: PartialFile, page: Any) -> None:
+        nonlocal kept
+        if kept == 3:
+            raise OSError("the disk is full")
+        add(part, page)
+        kept += 1
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialFile, "add", interrupted)
+        with pytest.raises(OSError, match="the disk is full"):
+            made.to_parquet(tmp_path / "cells.parquet")
+    path = made.to_parquet(tmp_path / "cells.parquet")
+    whole = client.replay(MINUTE, NOW_S - 2 * DAY_S, NOW_S).to_polars()
+    assert made.window == (NOW_S - 2 * DAY_S, NOW_S)
+    assert made.to_polars().equals(whole)
+    assert polars.read_parquet(path).equals(whole)

@@ -104,8 +104,10 @@ class PartialFile:
             pyarrow.parquet.write_table(table, part, compression="lz4")
         else:
             polars_page(page.data).write_parquet(part, compression="lz4")
+        if self.state.pages == 0:
+            # Later ones are asked for as windows of their own.
+            self.state.start, self.state.end = page.start, page.end
         self.state.pages += 1
-        self.state.start, self.state.end = page.start, page.end
         self.state.next_from = page.next_from
         written = self.folder / "state.json.new"
         written.write_text(json.dumps(asdict(self.state)))
