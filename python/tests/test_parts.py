@@ -203,6 +203,44 @@ def test_an_interruption_ends_the_wait_and_not_the_client(server: Server, key: s
     proxy.close()
 
 
+INTERRUPTED_LOOP = """
+import signal, sys
+from fathom_client import Client
+_, url, key, kind = sys.argv
+signal.signal(signal.SIGINT, signal.default_int_handler)
+fathom = Client(url, key)
+items = fathom.follow("BARN") if kind == "follow" else fathom.replay("BARN", "-1d").pages()
+print("asking", flush=True)
+try:
+    next(items)
+except BaseException as error:
+    print(type(error).__name__, flush=True)
+"""
+
+
+@pytest.mark.parametrize("kind", ["follow", "pages"])
+def test_an_interruption_of_a_loop_is_what_its_caller_sees(
+    server: Server, key: str, kind: str
+) -> None:
+    proxy = Proxy(server.port)
+    proxy.hold()
+    program = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED_LOOP, proxy.url, key, kind],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == "asking\n"
+    while proxy.connections == 0:
+        time.sleep(0.01)
+    program.send_signal(signal.SIGINT)
+    assert program.stdout.readline() == "KeyboardInterrupt\n"
+    assert program.wait() == 0
+    program.stdout.close()
+    proxy.close()
+
+
 def test_a_forked_process_has_connections_of_its_own(client: Client) -> None:
     expected = client.find_token("WETH")
     there, here = os.pipe()

@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 SIGNALS_S = 0.2
 """How long a signal may wait for its handler."""
+STEP_END_S = 5
+"""How long an iterator's step may take to end once it is cancelled."""
 
 
 class Portal:
@@ -52,30 +54,38 @@ class Portal:
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
         """The items of an asynchronous iterator. It ends with the iteration."""
+        step = asyncio.Lock()
         try:
             while True:
                 try:
-                    item = self.run(_next(items))
+                    item = self.run(_next(items, step))
                 except StopAsyncIteration:
                     return
                 yield item
         finally:
             if self.is_open and self.process == os.getpid():
-                self.run(_close(items))
+                self.run(_close(items, step))
 
     def close(self) -> None:
         """Stops the thread."""
         self._stop()
 
 
-async def _next(items: AsyncIterator[T]) -> T:
-    return await items.__anext__()
+async def _next(items: AsyncIterator[T], step: asyncio.Lock) -> T:
+    async with step:
+        return await items.__anext__()
 
 
-async def _close(items: AsyncIterator[Any]) -> None:
+async def _close(items: AsyncIterator[Any], step: asyncio.Lock) -> None:
     close = getattr(items, "aclose", None)
-    if close is not None:
-        await close()
+    if close is None:
+        return
+    # An interruption only asks the step to end; until it has, the iterator cannot be closed.
+    try:
+        await asyncio.wait_for(step.acquire(), STEP_END_S)
+    except (asyncio.TimeoutError, TimeoutError):
+        return
+    await close()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
