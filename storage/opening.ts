@@ -67,6 +67,8 @@ export interface ArchiveOptions extends ArchiveTimes {
   place: ArchivePlace;
   /** Bytes of the files that keep blocks of objects beside the store; 0: none. */
   cacheBytes: number;
+  /** How long after a failure further reads of objects fail at once. */
+  failsForMs?: number;
 }
 
 /** Memory limits of a store, in bytes. */
@@ -226,7 +228,7 @@ async function openArchive(
     }
     await database.transaction((tx) => writePlace(tx, place));
   }
-  if (archive.cacheBytes === 0) return new Archive(objects);
+  if (archive.cacheBytes === 0) return new Archive(objects, null, archive.failsForMs);
   const files = await FileCache.open(BLOCK_FILES, {
     directory,
     maxBytes: archive.cacheBytes,
@@ -235,7 +237,7 @@ async function openArchive(
       if (error !== null) onBackgroundError?.(error, 'keeping blocks of the archive');
     },
   });
-  return new Archive(objects, files);
+  return new Archive(objects, files, archive.failsForMs);
 }
 
 export async function removeFiles(directory: string): Promise<void> {

@@ -11,7 +11,7 @@ import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objec
 
 /** Ranges that are read at once; further ones wait. */
 const MAX_READS = 16;
-/** For so long after a failure, further reads fail at once. */
+/** Default for how long after a failure further reads fail at once. */
 const FAILS_FOR_MS = 2000;
 
 /** Where a segment's block is. */
@@ -39,6 +39,7 @@ export class Archive implements ArchivedBlocks {
     readonly objects: Objects | null = null,
     /** null: no file is kept. */
     readonly files: BlockFiles | null = null,
+    private readonly failsForMs = FAILS_FOR_MS,
   ) {}
 
   /**
@@ -164,7 +165,7 @@ export class Archive implements ArchivedBlocks {
       this.failures++;
       const isOfAll =
         error instanceof ArchiveUnavailableError && !(error instanceof ObjectFaultError);
-      if (isOfAll) this.lastFailure = { error, untilMs: performance.now() + FAILS_FOR_MS };
+      if (isOfAll) this.lastFailure = { error, untilMs: performance.now() + this.failsForMs };
       throw error;
     }
   }

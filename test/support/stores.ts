@@ -104,7 +104,7 @@ export function archiveIn(folder: string): ArchiveOptions {
     region: null,
     credentialsFile: null,
   };
-  return { place, afterS: 3600, graceS: 0, cacheBytes: 2 ** 30 };
+  return { place, afterS: 3600, graceS: 0, cacheBytes: 2 ** 30, failsForMs: 0 };
 }
 
 /** `[bin, support_usd, resistance_usd]`. */
