@@ -29,6 +29,7 @@ export function startArchiving({
     node: node?.name ?? null,
     onArchived: ({ days, bytes }) => logger.info('days archived', { days, bytes }),
     onCollected: (objects) => logger.info('objects of the archive removed', { objects }),
+    onNotOwner: ({ message }) => logger.warn(message),
     onError: (error, { tokenId, tier, dayS }) =>
       logger.error(
         'a day cannot be archived',

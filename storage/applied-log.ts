@@ -55,6 +55,11 @@ export class AppliedLog {
     return this.last?.isOwn === true ? this.last : null;
   }
 
+  /** The log whose entries the store has applied; null before the first one. */
+  get logId(): string | null {
+    return this.last?.logId ?? null;
+  }
+
   /** Position of the last applied entry; 0 if there is none. */
   get position(): number {
     return this.last?.position ?? 0;

@@ -196,12 +196,19 @@ async function partsOf(
   const { rewrite } = options;
   const exclusive = <T>(body: () => Promise<T>): Promise<T> => commits.exclusive(body);
   const archiver = options.archive
-    ? new Archiver({ ...shared, rewrite, exclusive, times: options.archive })
+    ? new Archiver({
+        ...shared,
+        rewrite,
+        exclusive,
+        times: options.archive,
+        logId: () => applied.logId,
+      })
     : null;
   const parts = { ...shared, commits, housekeeping, archiver };
+  const applied = new AppliedLog(parts, meta);
   return {
     ...parts,
-    applied: new AppliedLog(parts, meta),
+    applied,
     usage: await UsageBook.load(database, failures('writing counts of calls')),
     isNew,
   };

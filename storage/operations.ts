@@ -100,7 +100,7 @@ const OPERATIONS = {
   restoreArchived: ofLog<(window: ArchiveWindow) => Promise<number>>(),
   /**
    * Removes some of the objects that nothing has named within the archive's grace, nor since `keepSinceS`, which the
-   * store remembers; null: as last given.
+   * store remembers; null: as last given. The objects are this store's from then on.
    */
   collectObjects: ofStore<(nowS: number, keepSinceS: number | null) => Promise<number>>(),
   /** Tells the server how a collector's sources do. */

@@ -502,7 +502,7 @@ export class Store implements StoreOperations {
   }
 
   async collectObjects(nowS: number, keepSinceS: number | null): Promise<number> {
-    return this.ownArchiver.collect(nowS, keepSinceS);
+    return this.ownArchiver.collect(nowS, keepSinceS, true);
   }
 
   listQueue(): Promise<QueuedToken[]> {

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { DAY_S } from '../../compute/time.js';
 import { DiskFullError, RefusalError, StoreUnavailableError } from '../errors.js';
 import { Trouble } from '../trouble.js';
-import type { Archiver, DueDay, SubmitDay } from './archiver.js';
+import { type Archiver, type DueDay, NotOwnerError, type SubmitDay } from './archiver.js';
 
 /** Time between two searches for days that are due. */
 const EVERY_MS = 60_000;
@@ -27,6 +27,8 @@ interface ArchiveWorkerOptions {
   restShare?: number;
   onArchived: (archived: { days: number; bytes: number }) => void;
   onCollected: (objects: number) => void;
+  /** Called once if the objects are another store's, and stay. */
+  onNotOwner: (error: NotOwnerError) => void;
   /** Called if a day cannot be archived; the worker goes on with the others, and tries this one at the next search. */
   onError: (error: unknown, day: DueDay) => void;
   /** Called once with the error when archiving begins to fail; onResume() when it succeeds again. */
@@ -39,6 +41,8 @@ export class ArchiveWorker {
   private readonly trouble: Trouble<Error>;
   private readonly working: Promise<void>;
   private collectAtMs = 0;
+  /** Whether it was said that the objects are another store's. */
+  private isNotOwner = false;
   /** Days that waited at the last search. */
   waiting = 0;
   /** The last failure; null if archiving has succeeded since. */
@@ -107,7 +111,12 @@ export class ArchiveWorker {
     this.collectAtMs = performance.now() + COLLECT_EVERY_MS;
     const { archiver, nowS, mayCollect } = this.options;
     if (!(await mayCollect())) return;
-    const removed = await archiver.collect(nowS());
+    const removed = await archiver.collect(nowS()).catch((error: unknown) => {
+      if (!(error instanceof NotOwnerError)) throw error;
+      if (!this.isNotOwner) this.options.onNotOwner(error);
+      this.isNotOwner = true;
+      return 0;
+    });
     if (removed > 0) this.options.onCollected(removed);
   }
 

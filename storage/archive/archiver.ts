@@ -13,7 +13,7 @@ import { lastTime } from '../depth/directory.js';
 import { readAllBlocks, storedSegments, timedSegments } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
 import { type Statements, whereIdIn } from '../duckdb/statements.js';
-import { RefusalError } from '../errors.js';
+import { InputError, RefusalError } from '../errors.js';
 import { Mutex } from '../lender.js';
 import { readMeta, writeMeta } from '../meta.js';
 import type { ArchivedNext } from '../operations.js';
@@ -24,10 +24,22 @@ import { ObjectFaultError, type Objects } from './objects.js';
 
 /** The key of `meta` for the time since when objects stay. */
 const KEEP_SINCE_KEY = 'archive_keep_since';
+/** The object that names the log whose stores remove objects, and its length. */
+const OWNER_KEY = 'owner';
+const OWNER_BYTES = 64;
 /** Objects removed by one call of collect(). */
 const COLLECTED_AT_ONCE = 100;
 /** An object is read back in pieces of this size. */
 const READ_BACK_BYTES = 8 * 1024 * 1024;
+
+/** The objects of the prefix are another store's: nothing is removed. */
+export class NotOwnerError extends InputError {
+  constructor(place: string) {
+    super(
+      `the objects in ${place} belong to another store, or to the log that this one had before: none is removed; if no other store uses them, fathom archive collect makes them this one's`,
+    );
+  }
+}
 
 export interface ArchiveTimes {
   /** A closed day is archived once it ended this long ago. */
@@ -53,6 +65,8 @@ interface ArchiverParts {
   archive: Archive;
   rewrite: Rewrite;
   exclusive: <T>(body: () => Promise<T>) => Promise<T>;
+  /** The log whose entries the store has applied; null before the first one. */
+  logId: () => string | null;
   times: ArchiveTimes;
 }
 
@@ -151,12 +165,20 @@ export class Archiver {
   /**
    * Removes objects that no segment has named for `graceS`, and notes those that none names now.
    * @param keepSinceS objects that were named since then stay; remembered for later calls. null: as last given
+   * @param takesOver whether the objects are this store's from now on, if they were another's
    * @returns how many were removed
+   * @throws NotOwnerError if another store or log names them, too
    */
-  async collect(nowS: number, keepSinceS: number | null = null): Promise<number> {
-    const { database, archive, exclusive, times } = this.parts;
+  async collect(
+    nowS: number,
+    keepSinceS: number | null = null,
+    takesOver = false,
+  ): Promise<number> {
+    const { database, archive, exclusive, times, logId } = this.parts;
     const { objects } = archive;
-    if (objects === null) return 0;
+    const own = logId();
+    if (objects === null || own === null) return 0;
+    await checkOwner(objects, own, takesOver);
     const write = (body: (tx: Statements) => Promise<unknown>): Promise<unknown> =>
       exclusive(() => database.transaction(body));
     if (keepSinceS !== null) {
@@ -201,6 +223,21 @@ export class Archiver {
       ),
     );
   }
+}
+
+/**
+ * Only one log's stores remove objects of a prefix: others may name them, such as a copy that was started for a trial.
+ * The first one that looks is it, and then whoever takes over.
+ */
+async function checkOwner(objects: Objects, own: string, takesOver: boolean): Promise<void> {
+  const wanted = Buffer.from(own.padEnd(OWNER_BYTES));
+  const found = await objects.read(OWNER_KEY, 0, OWNER_BYTES).catch((error: unknown) => {
+    if (error instanceof ObjectFaultError) return null;
+    throw error;
+  });
+  if (found !== null && Buffer.compare(found, wanted) === 0) return;
+  if (found !== null && !takesOver) throw new NotOwnerError(objects.name);
+  await objects.put(OWNER_KEY, wanted, createHash('sha256').update(wanted).digest('hex'));
 }
 
 /** A commit has replaced some of the day's segments while they were read. */

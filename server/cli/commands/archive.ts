@@ -142,7 +142,7 @@ export const restore = defineCommand({
 
 export const collect = defineCommand({
   about:
-    'Removes the objects that nothing has named any more for the grace. With --keep-since it, and the server from then on, also keep those that were named at that time or later: give the time of the oldest backup that you keep.',
+    'Removes the objects that nothing has named any more for the grace. With --keep-since it, and the server from then on, also keep those that were named at that time or later: give the time of the oldest backup that you keep. Makes the store the owner of the objects, if another one was.',
   flags: {
     ...FLAGS,
     'keep-since': {
