@@ -265,7 +265,7 @@ function followArchive(metrics: Metrics, store: Store, worker: ArchiveWorker | n
   const ifAny = (value: () => number) => () => (archive.objects === null ? null : value());
   metrics.follow({
     archiveWaiting: () => worker?.waiting ?? null,
-    archiveFails: () => worker && (worker.lastError === null ? 0 : 1),
+    archiveFails: () => worker && (worker.fails ? 1 : 0),
     archiveReads: ifAny(() => archive.reads),
     archiveReadBytes: ifAny(() => archive.readBytes),
     archiveFailures: ifAny(() => archive.failures),

@@ -2,7 +2,7 @@
 import { readArchiveUrl } from '../../storage/archive/open-objects.js';
 import { InputError, messageOf, UsageError } from '../../storage/errors.js';
 import type { ArchiveOptions } from '../../storage/opening.js';
-import { variableOf } from './effective-settings.js';
+import { flagsOf } from './effective-settings.js';
 import { duration, durationText } from './flags.js';
 import { GIB, gibibytes, readableFile } from './setting-readers.js';
 
@@ -56,15 +56,8 @@ export const ARCHIVE_SETTINGS = {
   },
 } as const;
 
-/** The flags of commands that need an archive. Their texts are read with the variables and the config file. */
-export const ARCHIVE_FLAGS = Object.fromEntries(
-  Object.entries(ARCHIVE_SETTINGS).map(([name, flag]) => [
-    name,
-    { ...flag, read: undefined, variable: variableOf(name) },
-  ]),
-) as unknown as {
-  [N in ArchiveName]: Omit<(typeof ARCHIVE_SETTINGS)[N], 'read'> & { readonly variable: string };
-};
+/** The flags of commands that need an archive. */
+export const ARCHIVE_FLAGS = flagsOf(ARCHIVE_SETTINGS);
 
 type ArchiveName = keyof typeof ARCHIVE_SETTINGS;
 

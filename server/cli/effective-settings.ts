@@ -29,6 +29,21 @@ export function variableOf(name: string): string {
 }
 
 /**
+ * Settings as flags of a command, with their variables. Their texts are read with those of the variables and the config
+ * file, so that one error reports all faults.
+ */
+export function flagsOf<S extends Readonly<Record<string, Setting>>>(
+  settings: S,
+): { [N in keyof S]: Omit<S[N], 'read'> & { readonly variable: string } } {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [
+      name,
+      { ...setting, read: undefined, variable: variableOf(name) },
+    ]),
+  ) as never;
+}
+
+/**
  * @param flags the values of the command line, by setting
  * @param check finds contradictions between settings; gets the settings that are valid on their own
  * @throws UsageError with a line for each fault, which names where the value came from

@@ -13,7 +13,7 @@ import { DEFAULT_MEMORY_MIB } from '../memory.js';
 import { ARCHIVE_SETTINGS } from './archive-settings.js';
 import { CLUSTER_SETTINGS } from './cluster-settings.js';
 import { JSON_DOCUMENT } from './config-file.js';
-import { type Setting, variableOf } from './effective-settings.js';
+import { flagsOf, type Setting, variableOf } from './effective-settings.js';
 import { duration, instant, wholeNumber } from './flags.js';
 import {
   currencyCode,
@@ -245,18 +245,8 @@ export const SHARED_NAMES = [
   'plans',
 ] as const satisfies readonly SettingName[];
 
-/**
- * The flags of `serve` and `start`, with their variables. Their texts are read with those of the variables
- * and the config file, so that one error reports all faults.
- */
-export const SERVE_FLAGS = Object.fromEntries(
-  Object.entries(FLAGS).map(([name, flag]) => [
-    name,
-    { ...flag, read: undefined, variable: variableOf(name) },
-  ]),
-) as unknown as {
-  [N in keyof typeof FLAGS]: Omit<(typeof FLAGS)[N], 'read'> & { readonly variable: string };
-};
+/** The flags of `serve` and `start`. */
+export const SERVE_FLAGS = flagsOf(FLAGS);
 
 /** Variables of `serve` and `start` that stand for no flag. */
 export const SERVE_ENVIRONMENT = {

@@ -45,13 +45,16 @@ export class ArchiveWorker {
   private isNotOwner = false;
   /** Days that waited at the last search. */
   waiting = 0;
-  /** The last failure; null if archiving has succeeded since. */
-  lastError: Error | null = null;
 
   constructor(private readonly options: ArchiveWorkerOptions) {
     const { onTrouble: onBegan, onResume: onOver } = options;
     this.trouble = new Trouble({ onBegan, onOver });
     this.working = this.work();
+  }
+
+  /** Whether the last attempt failed. */
+  get fails(): boolean {
+    return this.trouble.lasts;
   }
 
   /** Waits for the running day and drops the rest. */
@@ -66,11 +69,9 @@ export class ArchiveWorker {
       try {
         await this.archiveDue();
         if (performance.now() >= this.collectAtMs) await this.collect();
-        this.lastError = null;
         this.trouble.over();
       } catch (error) {
         const failure = error instanceof Error ? error : new Error(String(error));
-        this.lastError = failure;
         if (!this.ending.signal.aborted) this.trouble.began('archive', failure);
       }
       await this.rest(everyMs);

@@ -172,13 +172,21 @@ interface NewSegment {
   tier: Tier;
 }
 
-/** A segment without its block, which is `bytes` at `at` of an object. */
-export interface ArchivedSegment extends Omit<EncodedSegment, 'block'> {
+/** What an entry says of a segment, besides where its block is. */
+interface SegmentEntryColumns extends Omit<EncodedSegment, 'block'> {
   crc32: number;
+}
+
+/** A segment without its block, which is `bytes` at `at` of an object. */
+export interface ArchivedSegment extends SegmentEntryColumns {
   objectId: number;
   at: number;
   bytes: number;
 }
+
+const NO_BYTES = new Uint8Array(0);
+/** The object, place and length of a block that is in the store. */
+const NOWHERE = [null, null, null] as const;
 
 /** Writes many segments at once: one by one, each costs ten times as much. */
 export class SegmentWriter {
@@ -192,50 +200,33 @@ export class SegmentWriter {
 
   constructor(private readonly tx: Pick<Statements, 'append'>) {}
 
-  async add(
-    { segmentId, tokenId, tier }: NewSegment,
-    { block, times, bandCells, digests, cells, marketRows }: EncodedSegment,
-  ): Promise<void> {
-    const isInline = block.length <= MAX_INLINE_BYTES;
+  async add(added: NewSegment, segment: EncodedSegment): Promise<void> {
+    const { segmentId } = added;
+    const { block } = segment;
     const checksum = crc32(block);
+    const isInline = block.length <= MAX_INLINE_BYTES;
     this.recent.add({ segmentId, block, crc32: checksum });
-    this.entries.push([
-      segmentId,
-      tokenId,
-      TIERS.indexOf(tier),
-      cells,
-      bytesOf(times),
-      bytesOf(bandCells),
-      checksum,
-      isInline ? block : block.subarray(0, 0),
-      bytesOf(marketRows),
-      bytesOf(digests),
-      null,
-      null,
-      null,
-    ]);
     if (!isInline) {
       partsOf(block, PART_BYTES).forEach((part, i) => this.parts.push([segmentId, i + 1, part]));
     }
-    this.waitingBytes += block.length + 3 * times.byteLength;
-    if (this.waitingBytes >= MAX_WAITING_BYTES) await this.writeParts(HELD_PARTS);
+    this.waitingBytes += block.length;
+    await this.push(added, { ...segment, crc32: checksum }, isInline ? block : NO_BYTES, NOWHERE);
   }
 
   /** Adds a segment whose block is in an object of the archive. */
-  async addArchived(
+  async addArchived(added: NewSegment, segment: ArchivedSegment): Promise<void> {
+    const { objectId, at, bytes } = segment;
+    await this.push(added, segment, NO_BYTES, [objectId, at, bytes]);
+  }
+
+  /** @param place of its block in an object */
+  private async push(
     { segmentId, tokenId, tier }: NewSegment,
-    {
-      times,
-      bandCells,
-      digests,
-      cells,
-      marketRows,
-      crc32: checksum,
-      objectId,
-      at,
-      bytes,
-    }: ArchivedSegment,
+    entry: SegmentEntryColumns,
+    data: Uint8Array,
+    place: typeof NOWHERE | readonly [number, number, number],
   ): Promise<void> {
+    const { times, bandCells, digests, cells, marketRows, crc32: checksum } = entry;
     this.entries.push([
       segmentId,
       tokenId,
@@ -244,12 +235,10 @@ export class SegmentWriter {
       bytesOf(times),
       bytesOf(bandCells),
       checksum,
-      new Uint8Array(0),
+      data,
       bytesOf(marketRows),
       bytesOf(digests),
-      objectId,
-      at,
-      bytes,
+      ...place,
     ]);
     this.waitingBytes += 3 * times.byteLength;
     if (this.waitingBytes >= MAX_WAITING_BYTES) await this.writeParts(HELD_PARTS);
