@@ -49,6 +49,13 @@ export class Follower {
     return existsSync(this.cursorFile);
   }
 
+  /** Whether the cursor file is at the last printed message. */
+  get isAtItsEnd(): boolean {
+    if (!this.hasCursor) return false;
+    const { cursor } = JSON.parse(readFileSync(this.cursorFile, 'utf8')) as { cursor: string };
+    return cursor === this.read().messages.at(-1)?.cursor;
+  }
+
   /** The printed messages; a line that a kill has cut off is none. */
   read(): { messages: LiveMessage[]; cutOff: number } {
     const messages: LiveMessage[] = [];
