@@ -5,16 +5,22 @@ import 'uplot/dist/uPlot.min.css';
 import { usdText } from '../heatmap/ticks.js';
 import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
+import { REACHES_PCT, type TokenView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { How } from '../views/how.js';
 import { type DepthCurve, depthCurve, type Ladder, NEAR_PCT, totalsWithin } from './ladder.js';
 
-const REACHES_PCT = [5, 10, 25, 50] as const;
+interface DepthChartProps {
+  ladder: Ladder;
+  /** Null: NEAR_PCT. */
+  chosenPct: TokenView['reachPct'];
+  onChoose: (reachPct: TokenView['reachPct']) => void;
+}
 
-export function DepthChart({ ladder }: { ladder: Ladder }) {
+export function DepthChart({ ladder, chosenPct, onChoose }: DepthChartProps) {
   const root = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
-  const [reachPct, setReach] = useState<number>(NEAR_PCT);
+  const reachPct = chosenPct ?? NEAR_PCT;
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const curve = depthCurve(ladder, reachPct);
@@ -63,7 +69,7 @@ export function DepthChart({ ladder }: { ladder: Ladder }) {
               key={one}
               type="button"
               aria-pressed={one === reachPct}
-              onClick={() => setReach(one)}
+              onClick={() => onChoose(one === NEAR_PCT ? null : one)}
             >
               {one}%
             </button>

@@ -8,7 +8,9 @@ import {
   METRICS,
   PARTS,
   PRESETS,
+  REACHES_PCT,
   SCALES,
+  SIDES,
   type TokenView,
   TYPES,
   type View,
@@ -72,7 +74,7 @@ function parametersOf(view: View): Readonly<Record<string, Parameter>> {
   };
 }
 
-function tokenParameters({ window, band, zoom, atS }: TokenView): Record<string, Parameter> {
+function tokenParameters({ window, band, zoom, atS, order }: TokenView): Record<string, Parameter> {
   const time = { expected: 'epoch seconds, from before to' };
   const pct = { expected: 'a number from -90 to 1000, min_pct below max_pct' };
   return {
@@ -96,6 +98,9 @@ function tokenParameters({ window, band, zoom, atS }: TokenView): Record<string,
       isRead: () => zoom !== null && zoom.prices !== null,
     },
     at: { expected: 'epoch seconds', isRead: () => atS !== null },
+    side: oneOf(SIDES),
+    usd: { expected: 'USD from 0.01 to 1e13, such as 500000', isRead: () => order.usd !== null },
+    ladder: oneOf(REACHES_PCT.map(String)),
     pool: ANY,
   };
 }

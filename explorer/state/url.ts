@@ -42,6 +42,22 @@ export interface Band {
 }
 export const FULL_BAND: Band = { minPct: -50, maxPct: 100 };
 
+export const SIDES = ['sell', 'buy'] as const;
+export type Side = (typeof SIDES)[number];
+
+/** Reaches of the ladder around the price, in percent. */
+export const REACHES_PCT = [5, 10, 25, 50] as const;
+
+/** Whether a number of USD can be the amount of an order: from a cent, and so that cents are whole numbers. */
+export const isOrderUsd = (usd: number): boolean => usd >= 0.01 && usd <= 1e13;
+
+/** An order whose cost the page shows. */
+export interface Order {
+  side: Side;
+  /** Null: none entered. */
+  usd: number | null;
+}
+
 export interface TokenView {
   name: 'token';
   /** Null: the page chooses the token. */
@@ -57,6 +73,9 @@ export interface TokenView {
   zoom: Zoom | null;
   /** The moment that the page shows, epoch seconds; null: now. */
   atS: number | null;
+  order: Order;
+  /** How far the ladder reaches; null: the page chooses. */
+  reachPct: (typeof REACHES_PCT)[number] | null;
   /** A market's address: the page filters by the market's venue, which replaces it in the page's address. Null: none. */
   pool: string | null;
 }
@@ -129,6 +148,8 @@ export const DEFAULT_VIEW: TokenView = {
   band: FULL_BAND,
   zoom: null,
   atS: null,
+  order: { side: 'sell', usd: null },
+  reachPct: null,
   pool: null,
 };
 
@@ -163,6 +184,8 @@ export function viewOf(hash: string): View {
     band: bandOf(query),
     zoom: zoomOf(query),
     atS: wholeNumberOf(query.get('at')),
+    order: orderOf(query),
+    reachPct: REACHES_PCT.find((one) => String(one) === query.get('ladder')) ?? null,
     pool: query.get('pool'),
   };
 }
@@ -178,7 +201,7 @@ export function hashOf(view: View): string {
     if (view.find !== '') query.set('find', view.find);
     return `#/${view.name}${queryText(query)}`;
   }
-  const { address, window, group, types, venues, band, zoom, atS, pool } = view;
+  const { address, window, group, types, venues, band, zoom, atS, order, reachPct, pool } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -196,6 +219,8 @@ export function hashOf(view: View): string {
     }
   }
   if (atS !== null) query.set('at', String(atS));
+  setOrder(query, order);
+  if (reachPct !== null) query.set('ladder', String(reachPct));
   if (pool !== null) query.set('pool', pool);
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
 }
@@ -261,6 +286,17 @@ function zoomOf(query: URLSearchParams): Zoom | null {
 function pricesOf(text: string): Zoom['prices'] {
   const [lowUsd = 0, highUsd = 0] = text.split(',').map(Number);
   return lowUsd > 0 && highUsd > lowUsd && highUsd < Infinity ? { lowUsd, highUsd } : null;
+}
+
+function orderOf(query: URLSearchParams): Order {
+  const usd = Number(query.get('usd'));
+  const side = SIDES.find((one) => one === query.get('side')) ?? DEFAULT_VIEW.order.side;
+  return { side, usd: isOrderUsd(usd) ? usd : null };
+}
+
+function setOrder(query: URLSearchParams, { side, usd }: Order): void {
+  if (side !== DEFAULT_VIEW.order.side) query.set('side', side);
+  if (usd !== null) query.set('usd', String(usd));
 }
 
 function wholeNumberOf(text: string | null): number | null {

@@ -16,11 +16,12 @@ export interface MomentSideProps {
   /** Null if it is not known. */
   coverage: Coverage | null;
   onNow: () => void;
-  onChange: (next: TokenView) => void;
+  /** @param how as in show() */
+  onChange: (next: TokenView, how?: 'replace') => void;
 }
 
 export function MomentSide(props: MomentSideProps) {
-  const { requested, played, onNow } = props;
+  const { view, requested, played, onNow, onChange } = props;
   const { score, scored, failure, t: dataT } = requested;
   const { ladder, t: shownT, isMoving } = played;
   const panels = useModule(() => import('./side-panels.js'));
@@ -37,7 +38,11 @@ export function MomentSide(props: MomentSideProps) {
         />
       )}
       {ladder !== null ? (
-        <DepthChart ladder={ladder} />
+        <DepthChart
+          ladder={ladder}
+          chosenPct={view.reachPct}
+          onChoose={(reachPct) => onChange({ ...view, reachPct }, 'replace')}
+        />
       ) : (
         failure === null &&
         (score === null || dataT !== null) && (

@@ -4,8 +4,9 @@ import type { MarketType, Slippage } from '../../client/index.js';
 import { percent, price, signedFinePercent, signedPercent, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { isAway, messageOf, trouble } from '../state/session.js';
+import { type Order, SIDES } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
-import { amountOf } from './amount.js';
+import { amountOf, amountText } from './amount.js';
 import { How } from './how.js';
 import { Meter } from './sparkline.js';
 
@@ -20,16 +21,23 @@ interface OrderPanelProps {
   /** The moment shown; null: now. */
   atS: number | null;
   filter: { types?: MarketType[]; venues?: string[] };
+  order: Order;
+  onChange: (order: Partial<Order>) => void;
 }
 
-export function OrderPanel({ address, t, atS, filter }: OrderPanelProps) {
-  const [side, setSide] = useState<'sell' | 'buy'>('sell');
-  const [text, setText] = useState('');
-  const [amount, setAmount] = useState<number | null>(null);
+export function OrderPanel({ address, t, atS, filter, order, onChange }: OrderPanelProps) {
+  const { side, usd: amount } = order;
+  const [text, setText] = useState(() => amountText(amount));
   useEffect(() => {
-    const timer = setTimeout(() => setAmount(amountOf(text)), PAUSE_MS);
+    const timer = setTimeout(() => {
+      if (amountOf(text) !== amount) onChange({ usd: amountOf(text) });
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
+  useEffect(() => {
+    // An address, or a step back in the tab's history, has another amount.
+    if (amountOf(text) !== amount) setText(amountText(amount));
+  }, [amount]);
   const isOdd = text.trim() !== '' && amountOf(text) === null;
   const question = `order ${address} ${JSON.stringify(filter)} ${side} ${amount}`;
   const { document: answer, error } = useDocument(
@@ -48,12 +56,12 @@ export function OrderPanel({ address, t, atS, filter }: OrderPanelProps) {
       <header>
         <h2 id="order-title">Order</h2>
         <div class="segments small" role="group" aria-label="Side">
-          {(['sell', 'buy'] as const).map((one) => (
+          {SIDES.map((one) => (
             <button
               key={one}
               type="button"
               aria-pressed={one === side}
-              onClick={() => setSide(one)}
+              onClick={() => onChange({ side: one })}
             >
               {one === 'sell' ? 'Sell' : 'Buy'}
             </button>

@@ -1,5 +1,7 @@
 /** The panels beside the map, except the ladder: they are loaded after the page. */
 import { filterOf } from '../state/requests.js';
+import { show, view as viewValue } from '../state/session.js';
+import type { Order } from '../state/url.js';
 import { toggled } from './filters.js';
 import { MarketsPanel } from './markets-panel.js';
 import type { MomentSideProps } from './moment-side.js';
@@ -18,7 +20,12 @@ export function SidePanels(props: MomentSideProps) {
   return (
     <>
       {requested.ladder !== null && (
-        <OrderPanel address={address} t={t} atS={atS} filter={filterOf(view)} />
+        <OrderPanel
+          {...{ address, t, atS }}
+          filter={filterOf(view)}
+          order={view.order}
+          onChange={changeOrder}
+        />
       )}
       {score !== null && <ScorePanel score={score} />}
       {ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
@@ -33,4 +40,10 @@ export function SidePanels(props: MomentSideProps) {
       )}
     </>
   );
+}
+
+/** Changes the view of now: an amount is complete only after a pause. */
+function changeOrder(order: Partial<Order>): void {
+  const { value: shown } = viewValue;
+  if (shown.name === 'token') show({ ...shown, order: { ...shown.order, ...order } }, 'replace');
 }

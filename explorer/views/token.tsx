@@ -195,7 +195,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   );
 }
 
-const change = (next: TokenView): void => show(next);
+const change = (next: TokenView, how?: 'replace'): void => show(next, how);
 
 /** Pins a time of the token's page; null: returns to now. */
 function pin(t: number | null): void {

@@ -90,23 +90,24 @@ describe.skipIf(!hasBrowser)('a pinned time', () => {
   it('ends by Escape once nothing is open and no text box has the focus', async () => {
     const page = await pinned();
     const focused = () => page.evaluate<string>('document.activeElement.tagName');
-    const leaves = async () => {
+    const leaves = async (order = '') => {
       await page.keyboard.press('Escape');
-      expect(hashOf(page)).toBe(PINNED);
+      expect(hashOf(page)).toBe(`${PINNED}${order}`);
       expect(await focused()).not.toBe('INPUT');
     };
-    const returns = async () => {
+    const returns = async (order = '') => {
       await page.keyboard.press('Escape');
       await page.locator('.pinned').waitFor({ state: 'detached' });
-      expect(hashOf(page)).toBe(HOUR);
+      expect(hashOf(page)).toBe(`${HOUR}${order}`);
       await goTo(page, PINNED);
       await page.locator('.pinned').waitFor();
     };
     const amount = page.locator('.order-card input');
     await amount.fill('10k');
-    await leaves();
+    await expect.poll(() => hashOf(page)).toBe(`${PINNED}&usd=10000`);
+    await leaves('&usd=10000');
     expect(await amount.inputValue()).toBe('10k');
-    await returns();
+    await returns('&usd=10000');
     const field = page.getByLabel('Time', { exact: true });
     await field.fill('yesterday');
     await leaves();

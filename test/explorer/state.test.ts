@@ -37,7 +37,9 @@ import {
   METRICS,
   PARTS,
   PRESETS,
+  REACHES_PCT,
   SCALES,
+  SIDES,
   tokenView,
   TYPES,
   type View,
@@ -45,9 +47,15 @@ import {
 } from '../../explorer/state/url.js';
 import { isLater, spokenTime } from '../../explorer/state/spoken-time.js';
 import { fieldTime, offsetS, zone } from '../../explorer/state/zone.js';
-import { amountOf } from '../../explorer/views/amount.js';
+import { amountOf, amountText } from '../../explorer/views/amount.js';
 import { hoursText } from '../../explorer/views/boards/hours.js';
 import { nextSort, sortedRows } from '../../explorer/views/sort.js';
+
+/** The amounts of orders. */
+const orderUsd = fc.oneof(
+  fc.double({ min: 0.01, max: 1e13, noNaN: true }),
+  fc.integer({ min: 1, max: 1e13 }),
+);
 
 const MINT = 'So11111111111111111111111111111111111111112';
 
@@ -247,6 +255,8 @@ describe('the address of a view', () => {
       maxPct: fc.integer({ min: 1, max: 1000 }),
     }),
     atS: fc.option(fc.nat(2e9)),
+    order: fc.record({ side: fc.constantFrom(...SIDES), usd: fc.option(orderUsd) }),
+    reachPct: fc.constantFrom(null, ...REACHES_PCT),
     pool: fc.option(word),
     zoom: fc.option(
       fc.record({
@@ -426,6 +436,8 @@ describe('numbers', () => {
       'x',
       '',
       '1.2.3',
+      '0.001',
+      '20000b',
     ];
     expect(texts.map(amountOf)).toEqual([
       500_000,
@@ -434,13 +446,13 @@ describe('numbers', () => {
       1_500_000,
       500_000_000,
       2_000_000_000,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
+      ...texts.slice(6).map(() => null),
     ]);
+    fc.assert(
+      fc.property(orderUsd, (usd) => {
+        expect(amountOf(amountText(usd))).toBe(usd);
+      }),
+    );
   });
 
   it('convert times to ages and UTC', () => {
