@@ -1,6 +1,6 @@
 /**
  * Divides the memory of the process (`--memory-mib`) into shares. Everything that the server caches or
- * buffers has one; memory that grows only with the stored data has none (docs/operating.md#memory).
+ * buffers has one; memory that grows only with the stored data has none (docs/settings.md#memory).
  */
 import { availableParallelism } from 'node:os';
 import { recordOf } from '../compute/collections.js';

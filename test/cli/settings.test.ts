@@ -23,18 +23,26 @@ import { MINT, OTHER_MINT } from '../support/stores.js';
 import { documentNamed, tableCells } from '../docs/documents.js';
 import { temporaryDirectory } from '../support/folders.js';
 
-it('the settings of serve are those of the table in docs/operating.md', () => {
-  const section = documentNamed('docs/operating.md').text.split('\n## Settings\n')[1];
-  const rows = section
-    .split('\n')
-    .filter((line) => /^\|.*FATHOM_/.test(line))
-    .map(tableCells);
+it('the settings of serve are those of the lists in docs/settings.md', () => {
+  const section = documentNamed('docs/settings.md')
+    .text.split('\n## Settings\n')[1]
+    .split('\n## ')[0];
+  // A list's item as a row of a table: name, default, meaning.
+  const listed = [...section.matchAll(/^- `((?:--|FATHOM_)[\w-]+)` \((.+?)\): (.+)$/gm)].map(
+    ([, ...cells]) => tableCells(`|${cells.join('|')}|`),
+  );
   const declared = Object.entries(SETTINGS).map(([name, setting]) => {
     const [, shown, meaning] = flagRow(name, setting);
-    const flag = name in SERVE_FLAGS ? `--${name}` : '';
-    return [flag, variableOf(name), shown, meaning.replaceAll('`', '')];
+    return [
+      name in SERVE_FLAGS ? `--${name}` : variableOf(name),
+      shown,
+      meaning.replaceAll('`', ''),
+    ];
   });
-  expect(rows).toEqual(declared);
+  expect(listed.sort()).toEqual(declared.sort());
+  for (const name of Object.keys(SETTINGS)) {
+    expect(variableOf(name)).toBe(`FATHOM_${name.toUpperCase().replaceAll('-', '_')}`);
+  }
 });
 
 const directory = temporaryDirectory();

@@ -116,6 +116,16 @@ describe('command lines', () => {
   });
 });
 
+it('tables of documents for people are no wider than a wide terminal', () => {
+  const wide = ['README.md', 'docs/operating.md', 'docs/recovering.md', 'docs/settings.md'].flatMap(
+    (name) => {
+      const rows = documentNamed(name).text.match(/^\|.*$/gm) ?? [];
+      return rows.filter((row) => row.length > 160).map((row) => `${name}: ${row.slice(0, 60)}`);
+    },
+  );
+  expect(wide).toEqual([]);
+});
+
 it('tests that documents name exist', () => {
   const named = DOCUMENTS.flatMap(({ text }) => text.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
   expect(named.length).toBeGreaterThan(10);
@@ -124,7 +134,7 @@ it('tests that documents name exist', () => {
 
 describe('docs/cli.md', () => {
   const cli = documentNamed('docs/cli.md');
-  const operating = documentNamed('docs/operating.md');
+  const settings = documentNamed('docs/settings.md');
   const firstWords = [...new Set(COMMAND_NAMES.map((name) => name.split(' ')[0]))];
 
   it('has a section for every command, in the order of the help', () => {
@@ -132,7 +142,7 @@ describe('docs/cli.md', () => {
     expect(sections).toEqual(firstWords);
   });
 
-  // The settings of serve, start and config are in docs/operating.md.
+  // The settings of serve, start and config are in docs/settings.md.
   it.each(firstWords.filter((name) => !['serve', 'start', 'config'].includes(name)))(
     'has the flags of %s as the command declares them',
     async (first) => {
@@ -146,7 +156,7 @@ describe('docs/cli.md', () => {
   );
 
   it('shows JSON that is JSON', () => {
-    for (const { blocks } of [cli, operating]) {
+    for (const { blocks } of [cli, settings, documentNamed('docs/operating.md')]) {
       for (const { info, text } of blocks) {
         if (info === 'json') expect(() => void JSON.parse(text), text).not.toThrow();
       }
@@ -252,8 +262,8 @@ describe('references', () => {
   });
 });
 
-it("docs/operating.md's memory has a row for every share, with its figures", () => {
-  const section = documentNamed('docs/operating.md').text.split('## Memory\n')[1].split('\n## ')[0];
+it("docs/settings.md's memory has a row for every share, with its figures", () => {
+  const section = documentNamed('docs/settings.md').text.split('## Memory\n')[1].split('\n## ')[0];
   const rows = section.split('\n').filter((line) => line.startsWith('| `'));
   const shares = divideMemory(DEFAULT_MEMORY_MIB, 2);
   expect(rows.map(tableCells).map(([name, , ...figures]) => [name, ...figures])).toEqual(
@@ -267,7 +277,7 @@ it("docs/operating.md's memory has a row for every share, with its figures", () 
   expect(section).toContain(`is ${leastMemoryMib(1)} MiB with one thread`);
 });
 
-describe("docs/operating.md's limits", () => {
+describe("docs/settings.md's limits", () => {
   const source = ROOMS.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) =>
       path.join(folder, name),
@@ -276,28 +286,28 @@ describe("docs/operating.md's limits", () => {
     .filter((name) => name.endsWith('.ts'))
     .map((name) => readFileSync(name, 'utf8'))
     .join('\n');
-  const rows = documentNamed('docs/operating.md')
+  const rows = documentNamed('docs/settings.md')
     .text.split('## Limits')[1]
     .split('\n')
     .filter((line) => line.includes('`'));
 
-  /** The texts that may express a number; none if the source does not write it as one. */
+  /** The texts that may express a number, in any file that has one of the name; none if no source writes it as one. */
   function textsOf(name: string): string[] {
     const number = '(-?[\\d_]+(?: \\* [\\d_]+)*)[;,]';
-    const declared = new RegExp(`(?:const ${name}(?::[^=\\n]*)? =|\\b${name}:) ${number}`);
-    const expression = declared.exec(source)?.[1];
-    if (expression === undefined) return [];
-    const value = expression
-      .split(' * ')
-      .reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
+    const declared = new RegExp(`(?:const ${name}(?::[^=\\n]*)? =|\\b${name}:) ${number}`, 'g');
     const text = (n: number) => n.toLocaleString('en-US', { maximumFractionDigits: 3 });
-    return [
-      text(value),
-      `${text(value / 1024)} KiB`,
-      `${text(value / 2 ** 20)} Mi`,
-      ...(/ms$/i.test(name) ? [`${text(value / 1000)} s`] : []),
-      ...(name.endsWith('_S') ? [`${text(value / 86_400)} days`] : []),
-    ];
+    return [...source.matchAll(declared)].flatMap(([, expression]) => {
+      const value = expression
+        .split(' * ')
+        .reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1);
+      return [
+        text(value),
+        `${text(value / 1024)} KiB`,
+        `${text(value / 2 ** 20)} Mi`,
+        ...(/ms$/i.test(name) ? [`${text(value / 1000)} s`] : []),
+        ...(name.endsWith('_S') ? [`${text(value / 86_400)} days`] : []),
+      ];
+    });
   }
 
   it('name constants that exist, with their values', () => {

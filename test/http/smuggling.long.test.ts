@@ -149,7 +149,7 @@ const PIPELINED = [
   'a pipelined request after a chunked POST',
 ];
 /**
- * Where uWebSockets.js' build for Node 20 reads a second request without a proxy in front (docs/operating.md#the-http-engine):
+ * Where uWebSockets.js' build for Node 20 reads a second request without a proxy in front (docs/settings.md#the-http-engine):
  * it ignores the headers after one without a name, and reads an empty chunk size as 0, and trailers as a request.
  */
 const OLD_BUILD = [

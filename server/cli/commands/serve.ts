@@ -14,7 +14,7 @@ export const FLAGS = SERVE_FLAGS;
 
 export const command = defineCommand({
   about:
-    'Runs the server until SIGTERM, SIGINT or SIGHUP. A flag overrides its variable, which overrides the config file; docs/operating.md has more about each setting.',
+    'Runs the server until SIGTERM, SIGINT or SIGHUP. A flag overrides its variable, which overrides the config file; docs/settings.md has more about each setting.',
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: [
