@@ -22,7 +22,7 @@ export function PoolVenue(props: { view: TokenView; address: string; pool: strin
   return error === null ? <Loading what="the pool's venue" /> : <Failure error={error} />;
 }
 
-/** docs/api.md#parameters: the name in lower case, with a dash for each run of other characters. */
+/** docs/api.md#market-filters: the name in lower case, with a dash for each run of other characters. */
 function venueKey(source: string): string {
   return source
     .toLowerCase()

@@ -2,17 +2,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { documentNamed, ROOMS } from './documents.js';
+import { anchorOf, documentNamed, ROOMS } from './documents.js';
 
 const definitions = documentNamed('docs/definitions.md');
-
-/** The anchor of a heading: lower case, spaces as dashes, no punctuation. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\w\- ]/g, '')
-    .replaceAll(' ', '-');
-}
 
 function anchorsOf(file: string): Set<string> {
   const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.+)$/gm);

@@ -21,6 +21,7 @@ import { fathom } from '../support/cli.js';
 import { ingest } from '../support/ingest.js';
 import type { Ended } from '../support/processes.js';
 import {
+  anchorOf,
   codeSpans,
   type Document,
   documentNamed,
@@ -227,12 +228,7 @@ describe('references', () => {
     [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => ({ name, target }));
   /** Targets of links: headings, and elements with an id. */
   const anchors = (text: string) => [
-    ...[...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-      title
-        .toLowerCase()
-        .replace(/[^a-z0-9 _-]/g, '')
-        .replaceAll(' ', '-'),
-    ),
+    ...[...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) => anchorOf(title)),
     ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id),
   ];
 

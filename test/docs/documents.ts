@@ -34,6 +34,13 @@ export const DOCUMENTS: readonly Document[] = [
   return { name, text, blocks, prose: text.replace(FENCED, '') };
 });
 
+/** The anchor of a heading, as GitHub makes it. */
+export const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
 /** One document by name. */
 export function documentNamed(name: string): Document {
   const found = DOCUMENTS.find((document) => document.name === name);

@@ -80,7 +80,7 @@ ${start}
 curl -s --retry 100 --retry-connrefused --retry-delay 1 -o head ${url}
 ${ask}
 echo
-export KEY FATHOM_URL=${url} TOKEN=${TOKEN} FROM=${FROM} TO=${TO}
+export KEY FATHOM_KEY=$KEY FATHOM_URL=${url} TOKEN=${TOKEN} FROM=${FROM} TO=${TO}
 '${process.execPath}' paging.mjs
 echo '${NEXT}'
 ${clientExamples(directory)}
