@@ -6,7 +6,7 @@ import type { LogNode, NodeSettings } from '../storage/log/node.js';
 import { differing, type Settings } from '../storage/log/settings.js';
 import { shellWord } from '../storage/shell-word.js';
 import type { Store } from '../storage/store.js';
-import { VERSION } from '../storage/version.js';
+import { BUILD } from '../storage/version.js';
 import type { ServeOptions } from './cli/serve-options.js';
 import { settingText, sharedSettingsOf, withSharedSettings } from './cli/shared-settings.js';
 import type { Clock } from './clock.js';
@@ -153,7 +153,7 @@ export async function startNode({
   const node = new LogNode({
     store,
     name,
-    version: VERSION,
+    version: BUILD,
     settings,
     nowS: () => clock.nowS(),
     log,

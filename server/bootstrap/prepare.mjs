@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeBuildId } from './build-id.mjs';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const stamp = path.join(root, 'node_modules/.installed-lock');
@@ -91,7 +92,10 @@ export default async function prepare() {
     run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
   }
   if (stamped !== lock) writeFileSync(stamp, lock);
-  if (existsSync(builtStamp) && readFileSync(builtStamp, 'utf8') === buildDigest()) return;
+  if (existsSync(builtStamp) && readFileSync(builtStamp, 'utf8') === buildDigest()) {
+    writeBuildId(root);
+    return;
+  }
   console.error('Building...');
   rmSync(builtStamp, { force: true });
   const steps = [
@@ -106,5 +110,6 @@ export default async function prepare() {
     // Not the compiler's status 2, which commands use for wrong usage.
     process.exit(1);
   }
+  writeBuildId(root);
   writeFileSync(builtStamp, buildDigest());
 }

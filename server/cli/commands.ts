@@ -14,7 +14,7 @@ import {
 import { SERVERS } from './signals.js';
 import { unknownVariables } from './variables.js';
 import { checkDescriptors } from '../http/connection-limit.js';
-import { VERSION } from '../../storage/version.js';
+import { BUILD, VERSION } from '../../storage/version.js';
 
 /**
  * What each command does, in a few words; help lists them in this order. The first word of a name is also the name of
@@ -99,7 +99,7 @@ export async function runCommand(given: readonly string[]): Promise<number> {
     return WRONG_USAGE;
   }
   if (first === '--version' || first === '-V') {
-    printLine(VERSION);
+    printLine(BUILD);
     return 0;
   }
   let name = '';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlineError, withDeadline } from '../../compute/running-time.js';
 import { messageOf } from '../../storage/errors.js';
-import { VERSION } from '../../storage/version.js';
+import { BUILD } from '../../storage/version.js';
 import { NOT_STORED } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { Trouble } from '../../storage/trouble.js';
@@ -37,7 +37,7 @@ export function operationsRoutes(
       method: 'GET',
       path: '/healthz',
       handle: ({ exchange }) =>
-        exchange.replyJson(200, { status: 'ok' }, [['X-Fathom-Version', VERSION], NOT_STORED]),
+        exchange.replyJson(200, { status: 'ok' }, [['X-Fathom-Version', BUILD], NOT_STORED]),
     },
     {
       method: 'GET',

@@ -1,6 +1,6 @@
 /** What all commands share. */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { COMMAND_NAMES, loadCommand } from '../../server/cli/commands.js';
@@ -66,10 +66,12 @@ describe('fathom', () => {
     );
   });
 
-  it('prints its version', async () => {
+  it('prints its version, with the commit where the build knew it', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const file = 'dist/build-id';
+    const build = existsSync(file) ? `+${readFileSync(file, 'utf8')}` : '\n';
     for (const word of ['--version', '-V']) {
-      expect(await fathom([word])).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
+      expect(await fathom([word])).toEqual({ status: 0, stdout: version + build, stderr: '' });
     }
   });
 

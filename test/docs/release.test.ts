@@ -1,11 +1,18 @@
 /** What RELEASING.md relies on: the version comes from package.json, and what others need to join is there. */
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { versionWith } from '../../storage/version.js';
 import { documentNamed } from './documents.js';
 import { temporaryDirectory } from '../support/folders.js';
 
 const SCRIPT = '../../server/bootstrap/set-version.mjs';
+const BUILD_SCRIPT = '../../server/bootstrap/build-id.mjs';
+const { buildId, writeBuildId } = (await import(BUILD_SCRIPT)) as {
+  buildId: (folder: string, told?: string) => string | null;
+  writeBuildId: (folder: string) => void;
+};
 const { PLACES, setVersion } = (await import(SCRIPT)) as {
   PLACES: Record<string, RegExp>;
   setVersion: (folder: string) => void;
@@ -54,6 +61,55 @@ describe('the version', () => {
     expect(JSON.parse(manifest)).toMatchObject({
       scripts: { version: expect.stringContaining('set-version.mjs') },
     });
+  });
+});
+
+describe('the build', () => {
+  const commit = (folder: string): string => {
+    const git = (...words: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], {
+        cwd: folder,
+        encoding: 'utf8',
+      });
+    git('init', '--quiet');
+    git('add', '--all');
+    git('commit', '--quiet', '--message', 'sources');
+    return git('rev-parse', 'HEAD').slice(0, 12);
+  };
+
+  it('is named by its commit, and by whether its sources differ from it', () => {
+    const folder = temporaryDirectory();
+    writeFileSync(path.join(folder, '.gitignore'), 'dist\n');
+    const id = commit(folder);
+    writeBuildId(folder);
+    const file = path.join(folder, 'dist/build-id');
+    expect(versionWith('1.2.3', file)).toBe(`1.2.3+${id}`);
+    writeFileSync(path.join(folder, 'new.ts'), '');
+    writeBuildId(folder);
+    expect(versionWith('1.2.3', file)).toBe(`1.2.3+${id}.modified`);
+  });
+
+  it('has no name of sources without git, unless they are told theirs', () => {
+    const around = temporaryDirectory();
+    const folder = path.join(around, 'unpacked');
+    mkdirSync(path.join(folder, 'dist'), { recursive: true });
+    writeFileSync(path.join(folder, 'package.json'), '{}');
+    // Neither the commit of a repository around it, nor that of an earlier build.
+    commit(around);
+    writeFileSync(path.join(folder, 'dist/build-id'), '0123456789ab\n');
+    writeBuildId(folder);
+    expect(versionWith('1.2.3', path.join(folder, 'dist/build-id'))).toBe('1.2.3');
+    const told = '0c8f5565b0b1aa3e0f1d2c4b5a69788796a5b4c3';
+    expect(buildId(folder, told)).toBe('0c8f5565b0b1');
+    for (const wrong of ['', 'main', told.slice(0, 8)]) expect(buildId(folder, wrong)).toBe(null);
+  });
+
+  it('is left out where its file is none of the build', () => {
+    const file = path.join(temporaryDirectory(), 'build-id');
+    for (const text of ['', 'main\n', '0123456789ab', '0123456789ab.other\n']) {
+      writeFileSync(file, text);
+      expect(versionWith('1.2.3', file)).toBe('1.2.3');
+    }
   });
 });
 

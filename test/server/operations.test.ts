@@ -9,7 +9,7 @@ import { createRouter } from '../../server/http/router.js';
 import { startHttpServer } from '../../server/http/server.js';
 import { Metrics } from '../../server/operations/metrics.js';
 import { operationsRoutes, SCRAPE_INTERVAL_MS } from '../../server/operations/operations.js';
-import { VERSION } from '../../storage/version.js';
+import { BUILD } from '../../storage/version.js';
 import { fathom, newKey, serve, serveHere, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { ingest } from '../support/ingest.js';
@@ -55,7 +55,7 @@ describe('health and readiness', () => {
   it('need no key, and are given once the boards are built', async () => {
     const health = await at(server.url, '/healthz');
     expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
-    expect(health.headers.get('x-fathom-version')).toBe(VERSION);
+    expect(health.headers.get('x-fathom-version')).toBe(BUILD);
     await becomes(readiness, [200, { status: 'ready' }]);
     expect((await fetch(new URL('/healthz', server.url), { method: 'POST' })).status).toBe(405);
   });
