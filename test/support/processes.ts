@@ -109,6 +109,15 @@ export class Script {
     return new Script(spawn(process.execPath, [path.resolve('test/support', file), ...words]));
   }
 
+  /** Any other program, left running. */
+  static program(
+    program: string,
+    words: readonly string[],
+    options: { cwd: string; env: NodeJS.ProcessEnv },
+  ): Script {
+    return new Script(spawn(program, words, options));
+  }
+
   /** `fathom WORDS`, left running. */
   static fathom(words: readonly string[], env: Record<string, string> = {}): Script {
     return new Script(
