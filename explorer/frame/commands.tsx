@@ -1,5 +1,6 @@
 /** The command palette: finds tokens, views, times and actions by the typed text. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { FoundToken } from '../../client/index.js';
 import { favourites } from '../state/favourites.js';
 import { absoluteTime, price, shortAddress } from '../state/format.js';
 import { useDocument, useNowS } from '../state/load.js';
@@ -10,6 +11,7 @@ import {
   isLive,
   lastToken,
   show,
+  shownChoices,
   theme,
 } from '../state/session.js';
 import { pinnedAt, unpinned } from '../state/pin.js';
@@ -24,7 +26,10 @@ import {
   tokenView,
   type View,
 } from '../state/url.js';
+import { toggled } from '../views/filters.js';
 import { offsetS, zone } from '../state/zone.js';
+import { joined, tokensWith } from './known-tokens.js';
+import { pageButtons } from './page-buttons.js';
 
 /** The search starts after a pause in typing. */
 const PAUSE_MS = 150;
@@ -77,34 +82,35 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
       ),
     'never',
   );
+  const { document: inside } = useDocument(
+    query === '' ? null : `commands inside ${query}`,
+    (client) => tokensWith(client, query),
+    'never',
+  );
   const wanted = text.trim().toLowerCase();
   const times = wanted === 'now' ? nowCommands() : timeCommands(text, nowS);
-  const commands = [
+  const isCurrent = query === text.trim();
+  const begins = (found?.tokens ?? [])
+    // Results for the previous text stay only if they also match the current text, so that Enter runs only matching rows.
+    .filter((token) => isCurrent || beginsWith(token, wanted))
+    .toSorted(
+      (a, b) =>
+        Number(favourites.value.includes(b.address)) - Number(favourites.value.includes(a.address)),
+    );
+  const more = isCurrent ? joined(begins, inside ?? [], MAX_TOKENS).slice(begins.length) : [];
+  const commands = distinct([
     ...times,
-    ...(found?.tokens ?? [])
-      // Results for the previous text stay only if they also match the current text, so that Enter runs only matching rows.
-      .filter((token) => query === text.trim() || beginsWith(token, wanted))
-      .toSorted(
-        (a, b) =>
-          Number(favourites.value.includes(b.address)) -
-          Number(favourites.value.includes(a.address)),
-      )
-      .map(({ address, chain, symbol, name, price_usd }): Command => ({
-        label: symbol ?? shortAddress(address),
-        note: [
-          favourites.value.includes(address) ? '★' : '',
-          name ?? '',
-          chain === 'evmchain' ? 'EVM' : '',
-          price_usd === null ? '' : price(price_usd),
-        ]
-          .filter((one) => one !== '')
-          .join('  '),
-        act: () => show(tokenView(address)),
-      })),
-    ...[...viewCommands(), ...actions()].filter(({ label }) =>
-      label.toLowerCase().includes(wanted),
+    ...begins.map(tokenCommand),
+    ...matching(
+      [
+        ...viewCommands(),
+        ...actions(),
+        ...(wanted === '' ? [] : [...choiceCommands(), ...buttons()]),
+      ],
+      wanted,
     ),
-  ];
+    ...more.map(tokenCommand),
+  ]);
   const run = (at: number): void => {
     const command = commands[at] as Command | undefined;
     if (command === undefined) return;
@@ -146,6 +152,42 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
       )}
     </ul>
   );
+}
+
+function tokenCommand({ address, chain, symbol, name, price_usd }: FoundToken): Command {
+  return {
+    label: symbol ?? shortAddress(address),
+    note: [
+      favourites.value.includes(address) ? '★' : '',
+      name ?? '',
+      chain === 'evmchain' ? 'EVM' : '',
+      price_usd === null ? '' : price(price_usd),
+    ]
+      .filter((one) => one !== '')
+      .join('  '),
+    act: () => show(tokenView(address)),
+  };
+}
+
+/** Commands with all the words of a text, those first whose label begins with it. @param text in lower case */
+function matching(commands: readonly Command[], text: string): Command[] {
+  const words = text.split(/\s+/);
+  const isBeginning = ({ label }: Command): boolean => label.toLowerCase().startsWith(text);
+  return commands
+    .filter(({ label, note }) => {
+      const lower = `${label} ${note}`.toLowerCase();
+      return words.every((word) => lower.includes(word));
+    })
+    .toSorted((a, b) => Number(isBeginning(b)) - Number(isBeginning(a)));
+}
+
+/** Without a second command of the same name: some actions have a button, too. */
+function distinct(commands: readonly Command[]): Command[] {
+  const labels = new Set<string>();
+  return commands.filter(({ label, note }) => {
+    const name = note === BUTTON || note === ACTION ? label : `${label} ${note}`;
+    return labels.size < labels.add(name).size;
+  });
 }
 
 /** Whether a search for the text would find the token. @param text in lower case */
@@ -190,6 +232,38 @@ function viewCommands(): Command[] {
   return VIEWS.map(([label, view]) => ({ label, note: 'view', act: () => show(view) }));
 }
 
+/** Types and venues of the token in sight, or the last one: the map shows them alone, or no longer. */
+function choiceCommands(): Command[] {
+  const shown = lastToken.value;
+  const choices = shownChoices.value;
+  if (shown === null || choices === null) return [];
+  const command = (kind: 'types' | 'venues', key: string, label: string): Command => {
+    const chosen: readonly string[] = shown[kind];
+    const isChosen = chosen.includes(key);
+    return {
+      label,
+      note: `${kind === 'types' ? 'type' : 'venue'}: ${isChosen ? 'show no longer' : 'show'}`,
+      act: () => show({ ...shown, [kind]: toggled(chosen, key) }),
+    };
+  };
+  return [
+    ...choices.types.map(({ key, label }) => command('types', key, label)),
+    ...choices.venues.map(({ key, label }) => command('venues', key, label)),
+  ];
+}
+
+const BUTTON = 'button';
+const ACTION = 'action';
+
+function buttons(): Command[] {
+  return pageButtons().map(({ label, note, press }) => ({
+    label,
+    note,
+    // Once the palette has closed: it would take the focus back.
+    act: () => setTimeout(press),
+  }));
+}
+
 function actions(): Command[] {
   const otherTheme = theme.value === 'dark' ? 'light' : 'dark';
   const otherZone = zone.value === 'utc' ? 'local' : 'utc';
@@ -210,5 +284,5 @@ function actions(): Command[] {
     },
     { label: 'Open the documentation of the API', act: () => location.assign('/docs') },
     { label: 'Forget the key', act: forgetKey },
-  ].map((one) => ({ ...one, note: 'action' }));
+  ].map((one) => ({ ...one, note: ACTION }));
 }

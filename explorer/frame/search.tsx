@@ -1,5 +1,6 @@
 /** Finds tokens by symbol, name or address. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { FoundToken } from '../../client/index.js';
 import { favourites } from '../state/favourites.js';
 import { age, price, shortAddress } from '../state/format.js';
 import { isTyping } from '../state/keys.js';
@@ -41,6 +42,15 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
       ),
     'never',
   );
+  const { document: more, isLoading: isLooking } = useDocument(
+    isOpen && query !== '' ? `tokens with ${query}` : null,
+    async (client) => {
+      const { tokensWith, joined } = await import('./known-tokens.js');
+      const inside = await tokensWith(client, query);
+      return (first: readonly FoundToken[]) => joined(first, inside, MAX_FOUND);
+    },
+    'never',
+  );
   useEffect(() => {
     const timer = setTimeout(() => setQuery(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
@@ -58,8 +68,10 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
 
   // Enter may be pressed before the results arrive.
   const [isEntered, setEntered] = useState(false);
-  const isFound = !isLoading && query === text.trim();
-  const tokens = found?.tokens ?? [];
+  const first = found?.tokens ?? [];
+  const tokens = more?.(first) ?? first;
+  const isSearching = isLoading || (first.length === 0 && isLooking && query !== '');
+  const isFound = !isSearching && query === text.trim();
   const go = (at: number): void => {
     const token = tokens[at];
     if (token === undefined) return;
@@ -153,7 +165,7 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
         ))}
         {tokens.length === 0 && (
           <li class="none" role="option" aria-selected={false} aria-disabled={true}>
-            {isLoading ? 'Searching' : `No token begins with '${query}'`}
+            {isSearching ? 'Searching' : `No token is called '${query}'`}
           </li>
         )}
       </ul>

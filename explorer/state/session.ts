@@ -3,6 +3,7 @@ import { addressClient, type AddressClient } from '../../client/address-client.j
 import { Http } from '../../client/http.js';
 import { type FathomError } from '../../client/index.js';
 import type { Theme } from '../heatmap/palette.js';
+import type { Ladder } from '../ladder/ladder.js';
 import { asOfS } from './clock.js';
 import { restoreFavourites } from './favourites.js';
 import { hashOf, keyOf, type TokenView, type View, viewOf } from './url.js';
@@ -52,6 +53,8 @@ export const isLive = new Value(true);
 export const theme = new Value<Theme>('dark');
 /** The view of a token shown last in this tab; null if none yet. */
 export const lastToken = new Value<TokenView | null>(null);
+/** The types and venues of that token, by the ladder shown last; null if not known. */
+export const shownChoices = new Value<Ladder['choices'] | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 

@@ -20,6 +20,7 @@ import {
   key as keyValue,
   noteFailure,
   show,
+  shownChoices,
   theme as themeValue,
   view as viewValue,
 } from '../state/session.js';
@@ -97,6 +98,8 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   useEffect(() => onEscape(() => pin(null)), []);
   const requested = useMoment({ address, atS, filter: filterOf(view) });
   const { identity, score, scored, error, notFound } = requested;
+  const { choices } = requested;
+  useEffect(() => shownChoices.set(choices), [choices]);
   const history = useHistory(address, view, nowS);
   const { map, reach, coverage } = history;
   const historyFromS = reach?.from ?? null;
@@ -125,7 +128,6 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
       </article>
     );
   }
-  const { choices } = requested;
   const source = () => {
     const { current } = picture;
     return { client, address, symbol, view, historyFromS, choices, picture: current };
