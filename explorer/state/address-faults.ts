@@ -3,6 +3,7 @@ import {
   BOARDS,
   type BoardView,
   COMPARE_PCTS,
+  COST_UNITS,
   GROUPS,
   MAX_COMPARED,
   METRICS,
@@ -100,6 +101,7 @@ function tokenParameters({ window, band, zoom, atS, order }: TokenView): Record<
     at: { expected: 'epoch seconds', isRead: () => atS !== null },
     side: oneOf(SIDES),
     usd: { expected: 'USD from 0.01 to 1e13, such as 500000', isRead: () => order.usd !== null },
+    cost: oneOf(COST_UNITS),
     ladder: oneOf(REACHES_PCT.map(String)),
     pool: ANY,
   };

@@ -51,12 +51,18 @@ export const REACHES_PCT = [5, 10, 25, 50] as const;
 /** Whether a number of USD can be the amount of an order: from a cent, and so that cents are whole numbers. */
 export const isOrderUsd = (usd: number): boolean => usd >= 0.01 && usd <= 1e13;
 
+/** The units of costs: USD, or percents of the price. */
+export const COST_UNITS = ['usd', 'pct'] as const;
+
 /** An order whose cost the page shows. */
 export interface Order {
   side: Side;
   /** Null: none entered. */
   usd: number | null;
+  /** Of charts of its cost. */
+  unit: (typeof COST_UNITS)[number];
 }
+export const NO_ORDER: Order = { side: 'sell', usd: null, unit: 'usd' };
 
 export interface TokenView {
   name: 'token';
@@ -148,7 +154,7 @@ export const DEFAULT_VIEW: TokenView = {
   band: FULL_BAND,
   zoom: null,
   atS: null,
-  order: { side: 'sell', usd: null },
+  order: NO_ORDER,
   reachPct: null,
   pool: null,
 };
@@ -290,13 +296,17 @@ function pricesOf(text: string): Zoom['prices'] {
 
 function orderOf(query: URLSearchParams): Order {
   const usd = Number(query.get('usd'));
-  const side = SIDES.find((one) => one === query.get('side')) ?? DEFAULT_VIEW.order.side;
-  return { side, usd: isOrderUsd(usd) ? usd : null };
+  return {
+    side: SIDES.find((one) => one === query.get('side')) ?? NO_ORDER.side,
+    usd: isOrderUsd(usd) ? usd : null,
+    unit: COST_UNITS.find((one) => one === query.get('cost')) ?? NO_ORDER.unit,
+  };
 }
 
-function setOrder(query: URLSearchParams, { side, usd }: Order): void {
-  if (side !== DEFAULT_VIEW.order.side) query.set('side', side);
+function setOrder(query: URLSearchParams, { side, usd, unit }: Order): void {
+  if (side !== NO_ORDER.side) query.set('side', side);
   if (usd !== null) query.set('usd', String(usd));
+  if (unit !== NO_ORDER.unit) query.set('cost', unit);
 }
 
 function wholeNumberOf(text: string | null): number | null {

@@ -77,6 +77,9 @@ export function orderSteps({ side, price_usd: price, quotes: [quote] }: Slippage
     walk,
     `Average price = USD / tokens = ${dollars(usd)} / ${plain(tokens)} = $${plain(average)}`,
     `Slippage = average / price - 1 = ${plain(average)} / ${plain(price)} - 1 = ${signedPercent((slippage ?? 0) / 100, 4)}`,
+    side === 'sell'
+      ? `Cost = tokens x price - USD = ${plain(tokens)} x $${plain(price)} - ${dollars(usd)} = ${dollars(tokens * price - usd)}, without fees`
+      : `Cost = USD - tokens x price = ${dollars(usd)} - ${plain(tokens)} x $${plain(price)} = ${dollars(usd - tokens * price)}, without fees`,
     'Best and worst case: the same, with the whole amount of each bin at its near end or at its far end.',
   ];
 }

@@ -1,10 +1,14 @@
 /** What an order costs: `/slippage` for an amount that the user enters. */
 import { useEffect, useState } from 'preact/hooks';
 import type { MarketType, Slippage } from '../../client/index.js';
+import type { Ladder } from '../ladder/ladder.js';
+import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
+import { boundsText, CostChart } from '../orders/cost-chart.js';
+import { UnitChoice } from '../orders/unit-choice.js';
 import { percent, price, signedFinePercent, signedPercent, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { isAway, messageOf, trouble } from '../state/session.js';
-import { type Order, SIDES } from '../state/url.js';
+import { type Order, type Side, SIDES } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { amountOf, amountText } from './amount.js';
 import { How } from './how.js';
@@ -20,12 +24,15 @@ interface OrderPanelProps {
   t: number | null;
   /** The moment shown; null: now. */
   atS: number | null;
+  /** Its depth bounds the sizes of the curve. */
+  ladder: Ladder;
   filter: { types?: MarketType[]; venues?: string[] };
   order: Order;
   onChange: (order: Partial<Order>) => void;
 }
 
-export function OrderPanel({ address, t, atS, filter, order, onChange }: OrderPanelProps) {
+export function OrderPanel(props: OrderPanelProps) {
+  const { address, t, atS, ladder, filter, order, onChange } = props;
   const { side, usd: amount } = order;
   const [text, setText] = useState(() => amountText(amount));
   useEffect(() => {
@@ -42,11 +49,12 @@ export function OrderPanel({ address, t, atS, filter, order, onChange }: OrderPa
   const question = `order ${address} ${JSON.stringify(filter)} ${side} ${amount}`;
   const { document: answer, error } = useDocument(
     t === null || amount === null ? null : `${question} ${t}`,
-    (client, signal) =>
-      client.getSlippage(
-        { address, side, usd: [amount ?? 0], ...filter, ...(atS === null ? {} : { at: atS }) },
-        { signal },
-      ),
+    (client, signal) => {
+      // The curve's amounts: the request costs the same.
+      const usd = sizesAround(amount ?? 0, heldBy(ladder, side));
+      const at = atS === null ? {} : { at: atS };
+      return client.getSlippage({ address, side, usd, ...filter, ...at }, { signal });
+    },
     'never',
   );
   // While a newer snapshot is requested, the last answer stays.
@@ -90,16 +98,26 @@ export function OrderPanel({ address, t, atS, filter, order, onChange }: OrderPa
         ) : error !== null ? (
           <p class="note">{messageOf(error)}</p>
         ) : (
-          <Answer answer={shown} />
+          <Answer answer={shown} {...{ order, onChange }} />
         )}
       </div>
     </section>
   );
 }
 
-function Answer({ answer }: { answer: Slippage | null }) {
+/** At least what an order can take: it takes no perps unless they are chosen. */
+const heldBy = ({ supportUsd, resistanceUsd }: Ladder, side: Side): number => {
+  const usd = (side === 'sell' ? supportUsd : resistanceUsd).reduce((sum, one) => sum + one, 0);
+  return Math.round(usd * 100) / 100;
+};
+
+interface AnswerProps<T> extends Pick<OrderPanelProps, 'order' | 'onChange'> {
+  answer: T;
+}
+
+function Answer({ answer, ...props }: AnswerProps<Slippage | null>) {
   const isWaiting = isAway(useValue(trouble));
-  if (answer !== null) return <Quote answer={answer} />;
+  if (answer !== null) return <Quote answer={answer} {...props} />;
   return (
     <p class="note">
       {isWaiting
@@ -109,24 +127,35 @@ function Answer({ answer }: { answer: Slippage | null }) {
   );
 }
 
-function Quote({ answer }: { answer: Slippage }) {
+function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
   const [quote] = answer.quotes;
   if (quote === undefined) return null;
   const { venues } = quote;
-  const share = (pct: number | null): number | null => (pct === null ? null : pct / 100);
+  const cost = costPoint(quote);
+  const curve = curveOf(answer);
+  const { unit } = order;
   return (
     <>
-      {quote.filled ? (
+      {cost !== null ? (
         <dl class="facts">
+          <dt title="The amount against the worth of its tokens at the price before the order; without fees">
+            Cost
+          </dt>
+          <dd>
+            <b>{usd(cost.inUsd.mean)}</b>
+          </dd>
           <dt>Slippage</dt>
           <dd>
-            <b>{signedFinePercent(share(quote.slippage_pct))}</b>
+            <b>{signedFinePercent((quote.slippage_pct ?? NaN) / 100)}</b>
           </dd>
-          <dt title="The slippage if every 1% step is filled at its near end, and at its far end">
+          <dt title="The cost if every 1% step is filled at its near end, and at its far end: the ladder knows no more">
             Range
           </dt>
           <dd>
-            {signedPercent(share(quote.best_pct), 2)} to {signedPercent(share(quote.worst_pct), 2)}
+            {boundsText(cost.inUsd, 'usd')}
+            <br />
+            {signedPercent((quote.best_pct ?? NaN) / 100, 2)} to{' '}
+            {signedPercent((quote.worst_pct ?? NaN) / 100, 2)}
           </dd>
           <dt>Average price</dt>
           <dd>{price(quote.average_price_usd)}</dd>
@@ -137,6 +166,28 @@ function Quote({ answer }: { answer: Slippage }) {
         <p>
           The ladder holds only <b>{usd(answer.fillable_usd)}</b>.
         </p>
+      )}
+      {curve.length > 0 && (
+        <>
+          <div class="cost-head">
+            <h3>Cost by size</h3>
+            <UnitChoice {...{ unit }} onChange={(chosen) => onChange({ unit: chosen })} />
+          </div>
+          <CostChart
+            label={`Cost of ${answer.side === 'sell' ? 'selling' : 'buying'} by size`}
+            lines={[
+              {
+                key: answer.side,
+                label: 'Cost',
+                hue: answer.side === 'sell' ? '--support' : '--resistance',
+                points: curve,
+              },
+            ]}
+            {...{ unit }}
+            usd={quote.usd}
+            onChoose={(size) => onChange({ usd: size })}
+          />
+        </>
       )}
       <table class="small">
         <caption class="hidden">By venue</caption>

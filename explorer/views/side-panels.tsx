@@ -22,6 +22,7 @@ export function SidePanels(props: MomentSideProps) {
       {requested.ladder !== null && (
         <OrderPanel
           {...{ address, t, atS }}
+          ladder={requested.ladder}
           filter={filterOf(view)}
           order={view.order}
           onChange={changeOrder}

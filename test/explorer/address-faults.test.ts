@@ -14,7 +14,7 @@ describe('an address', () => {
   it.each([
     '#/',
     '#/token/So1?window=24h&group=venue&types=cex_spot,cex_perp&venues=x&min_pct=-5.0&max_pct=10',
-    '#/token/So1?from=1&to=2&zoom=-60,now&prices=1.00000,2.00000&at=5&side=buy&usd=2500.5&ladder=50&pool=x',
+    '#/token/So1?from=1&to=2&zoom=-60,now&prices=1.00000,2.00000&at=5&side=buy&usd=2500.5&cost=pct&ladder=50&pool=x',
     '#/scores?chain=mainchain&order=-score&find=x',
     '#/compare?tokens=a,b&metric=depth&pct=2&scale=log&window=7d&group=type',
     '#/nowhere?x=1',
@@ -27,7 +27,11 @@ describe('an address', () => {
     ['#/scores?chian=all&order=nosuch&find=x', ['chian', 'order'], '#/scores?find=x'],
     ['#/token/So1?window=9d&at=foo&zoom=2,1', ['window', 'at', 'zoom'], '#/token/So1'],
     ['#/token/So1?from=5&prices=1,2&types=cex_spot,dex', ['from', 'prices', 'types'], null],
-    ['#/token/So1?side=short&usd=-5&ladder=7', ['side', 'usd', 'ladder'], '#/token/So1'],
+    [
+      '#/token/So1?side=short&usd=-5&cost=eur&ladder=7',
+      ['side', 'usd', 'cost', 'ladder'],
+      '#/token/So1',
+    ],
     ['#/token/So1?side=buy&usd=1e20', ['usd'], '#/token/So1?side=buy'],
     ['#/token/So1?min_pct=50&max_pct=10', ['min_pct', 'max_pct'], '#/token/So1'],
     ['#/compare?tokens=1,2,3,4,5,6,7&metric=x', ['tokens', 'metric'], null],

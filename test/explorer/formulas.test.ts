@@ -106,11 +106,12 @@ describe('formulas', () => {
     const average = (2 * 550) / 556.6367;
     const quote = { usd: 550, filled: true, average_price_usd: average, slippage_pct: -1.1923 };
     const answer = { side: 'sell', price_usd: 2, quotes: [{ ...quote, venues }] };
-    const [walk, averaged, slippage] = formulas.orderSteps(answer as unknown as Slippage);
+    const [walk, averaged, slippage, cost] = formulas.orderSteps(answer as unknown as Slippage);
     expect(walk).toContain('takes support from the price down');
     expectSum(walk, 550);
     expect(averaged).toContain('$550.00 / 278.3184 = $1.976154');
     expect(slippage).toContain('1.976154 / 2 - 1 = \u22121.1923%');
+    expect(cost).toContain('278.3184 x $2 - $550.00 = $6.64');
     const unfilled = { ...quote, filled: false, average_price_usd: null, slippage_pct: null };
     const none = { side: 'buy', price_usd: 2, quotes: [{ ...unfilled, venues }] };
     const steps = formulas.orderSteps(none as unknown as Slippage);

@@ -29,6 +29,7 @@ import { curlText, replayRequest, windowTimes } from '../../explorer/state/reque
 import {
   BOARDS,
   COMPARE_PCTS,
+  COST_UNITS,
   DEFAULT_VIEW,
   FULL_BAND,
   GROUPS,
@@ -255,7 +256,11 @@ describe('the address of a view', () => {
       maxPct: fc.integer({ min: 1, max: 1000 }),
     }),
     atS: fc.option(fc.nat(2e9)),
-    order: fc.record({ side: fc.constantFrom(...SIDES), usd: fc.option(orderUsd) }),
+    order: fc.record({
+      side: fc.constantFrom(...SIDES),
+      usd: fc.option(orderUsd),
+      unit: fc.constantFrom(...COST_UNITS),
+    }),
     reachPct: fc.constantFrom(null, ...REACHES_PCT),
     pool: fc.option(word),
     zoom: fc.option(

@@ -1,0 +1,118 @@
+/** What an order costs, as the explorer computes it. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { orderCost, orderLadder } from '../../compute/depth/slippage.js';
+import { costPoint, costUsd, curveOf, sizesAround } from '../../explorer/orders/cost.js';
+import { walked } from '../../explorer/orders/walk.js';
+import { isOrderUsd, SIDES } from '../../explorer/state/url.js';
+import type { PlainLadderMarket } from '../reference/score.js';
+import { referenceCost } from '../reference/slippage.js';
+import { cellsOf, plainMarkets } from '../scores/ladders.js';
+
+const PRICE = 2.5;
+const side = fc.constantFrom(...SIDES);
+/** From cents to more than most ladders have, in whole cents. */
+const amount = fc
+  .double({ min: -2, max: 9, noNaN: true })
+  .map((power) => Math.max(1, Math.round(10 ** power * 100)) / 100);
+
+function sideOf(markets: readonly PlainLadderMarket[], of: 'sell' | 'buy') {
+  const cells = markets.flatMap((market) => market.cells);
+  return {
+    bin: cells.map(({ bin }) => bin),
+    usd: cells.map(({ support, resistance }) => (of === 'sell' ? support : resistance) / 100),
+  };
+}
+
+function expectNear(actual: number, expected: number, error: number): void {
+  expect(Math.abs(actual - expected)).toBeLessThanOrEqual(error);
+}
+
+describe('an order over a ladder', () => {
+  it('costs what the server says', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
+        const ladder = orderLadder({
+          cells: cellsOf(markets, PRICE),
+          side: of,
+          venueOf: Int32Array.from(markets, () => 0),
+          venueCount: 1,
+        });
+        const { filled, slippagePct, bestPct, worstPct } = orderCost(ladder, usd);
+        const mine = walked(sideOf(markets, of), of, usd);
+        expect(mine.slippage_pct !== null).toBe(filled);
+        for (const [own, server] of [
+          [mine.slippage_pct, slippagePct],
+          [mine.best_pct, bestPct],
+          [mine.worst_pct, worstPct],
+        ]) {
+          if (own === null || server === null) expect(own).toBe(server);
+          else expectNear(own, server, 1e-9 * Math.max(1, Math.abs(server)));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('costs the worth of its tokens less its amount, by numeric integration', () => {
+    fc.assert(
+      fc.property(plainMarkets(), side, amount, (markets, of, usd) => {
+        const plain = referenceCost(markets, PRICE, of, usd, 400);
+        const point = costPoint(walked(sideOf(markets, of), of, usd));
+        expect(point !== null).toBe(plain.filled);
+        if (point === null) return;
+        const worth = (usd / plain.average) * PRICE;
+        const { inUsd, inPct } = point;
+        const error = 1e-5 * Math.max(usd, worth);
+        expectNear(inUsd.mean, of === 'sell' ? worth - usd : usd - worth, error);
+        expectNear(inUsd.least, Math.abs(plain.bestTokens * PRICE - usd), error);
+        expectNear(inUsd.most, Math.abs(plain.worstTokens * PRICE - usd), error);
+        expectNear(inPct.mean, 100 * Math.abs(plain.average / PRICE - 1), 1e-3);
+        for (const { least, mean, most } of [inUsd, inPct]) {
+          expect(least).toBeLessThanOrEqual(mean + error);
+          expect(mean).toBeLessThanOrEqual(most + error);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('the curve of costs', () => {
+  it('has the entered amount first, and as many round ones as a request takes', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.01, max: 1e13, noNaN: true }),
+        fc.option(fc.double({ min: 0.01, max: 1e13, noNaN: true })),
+        (usd, holds) => {
+          const most = holds ?? Infinity;
+          const sizes = sizesAround(usd, most);
+          expect(sizes[0]).toBe(usd);
+          expect(sizes.length).toBeLessThanOrEqual(20);
+          expect(new Set(sizes).size).toBe(sizes.length);
+          expect(sizes.every(isOrderUsd)).toBe(true);
+          for (const one of sizes.slice(1)) expect(one).toBeLessThanOrEqual(most + 0.005);
+        },
+      ),
+    );
+    expect(sizesAround(500_000, Infinity)).toEqual([
+      ...[500_000, 10_000, 15_000, 20_000, 30_000, 50_000, 70_000],
+      ...[100_000, 150_000, 200_000, 300_000, 700_000, 1_000_000, 1_500_000],
+      ...[2_000_000, 3_000_000, 5_000_000, 7_000_000, 10_000_000],
+    ]);
+    expect(sizesAround(1000, 2500.5)).toContain(2500.5);
+    expect(Math.max(...sizesAround(1000, 2500.5))).toBe(2500.5);
+  });
+
+  it('has the filled amounts by size, at no negative cost', () => {
+    const quote = (usd: number, pct: number | null) => ({
+      ...{ usd, filled: pct !== null, average_price_usd: null, end_price_usd: null, venues: [] },
+      ...{ slippage_pct: pct, best_pct: pct && pct / 2, worst_pct: pct && 2 * pct },
+    });
+    const quotes = [quote(1000, -20), quote(10, -1), quote(1e6, null)];
+    expect(curveOf({ quotes }).map(({ usd, inUsd, inPct }) => [usd, inUsd.mean, inPct])).toEqual([
+      [10, costUsd(10, -1), { mean: 1, least: 0.5, most: 2 }],
+      [1000, 250, { mean: 20, least: 10, most: 40 }],
+    ]);
+  });
+});
