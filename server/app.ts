@@ -20,7 +20,7 @@ import { SOCKET_PATH } from './live/parameters.js';
 import { streamRoutes } from './live/stream.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './operations/metrics.js';
-import { type Checks, operationsRoutes } from './operations/operations.js';
+import { type Checks, operationsRoutes, type ServerState } from './operations/operations.js';
 import { RequestLog } from './operations/request-log.js';
 
 interface ServerOptions {
@@ -54,6 +54,7 @@ interface ServerOptions {
 interface Operations {
   metrics: Metrics;
   checks: Checks;
+  state?: () => ServerState;
   /** A separate port; null: the API's port. */
   admin: { host: string; port: number } | null;
 }
@@ -73,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { host, logger, operations, limits = HTTP_LIMITS } = options;
   const { keys, checkPlan = unlimited } = options;
   const forOperators = operations
-    ? operationsRoutes(operations.checks, operations.metrics, logger, options.position)
+    ? operationsRoutes(operations.checks, operations.metrics, logger, operations.state)
     : [];
   const admin = operations?.admin ?? null;
   const routes = [...routesOf(options), ...(admin === null ? forOperators : [])];

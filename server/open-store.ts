@@ -47,16 +47,16 @@ export async function openStore(start: Start, stop?: AbortSignal): Promise<Opene
     heaps: THREAD_HEAPS,
   });
   closing.push(() => pool.close());
+  const clock = asOfS === null ? systemClock : frozenClock(asOfS);
   const store = await openForServer(
     directory,
-    openingOptions(given, pool, logger),
+    openingOptions(given, clock, pool, logger),
     LOCK_WAIT_MS,
     stop,
   );
   // A start that fails, for example because the port is in use, removes a store that it created.
   closing.push((hasFailed) => (hasFailed ? store.leave() : store.close()));
   await sweepStaging(directory, wallMs());
-  const clock = asOfS === null ? systemClock : frozenClock(asOfS);
   const cluster =
     given.cluster && (await joinCluster(given, given.cluster, { store, logger, closing }));
   const options = cluster?.options ?? given;
@@ -70,6 +70,7 @@ export async function openStore(start: Start, stop?: AbortSignal): Promise<Opene
 /** How a server opens its store: it logs what happens to it. */
 function openingOptions(
   { memory, archive }: ServeOptions,
+  clock: Clock,
   pool: ComputePool,
   logger: Logger,
 ): StoreOptions {
@@ -88,7 +89,7 @@ function openingOptions(
       logger.fatal('ended: the database can no longer be used', error);
       process.exit(1);
     },
-    archive,
+    archive: archive && { ...archive, nowS: () => clock.nowS() },
     memory: { ...memory, owners: memory.holders / 2 },
     // Most statements are short: with a second thread, DuckDB spins while that one works.
     threads: 1,

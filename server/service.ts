@@ -27,7 +27,7 @@ import { type Opened, openStore, type Start } from './open-store.js';
 import { diskGauges, fragmentTroubleLines } from './operations/disk.js';
 import { Collectors } from './operations/collectors.js';
 import { Metrics } from './operations/metrics.js';
-import type { Checks } from './operations/operations.js';
+import type { Checks, ServerState } from './operations/operations.js';
 import { FragmentFiller } from './replay/fragment-filler.js';
 import { Fragments } from './replay/fragments.js';
 import { SegmentBlocks } from './replay/segment-blocks.js';
@@ -193,7 +193,7 @@ async function followLogs(start: Start, opened: Opened, { live }: Parts): Promis
   if (retaining !== null) closing.push(() => retaining.close());
   metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
   const asNode = node && cluster ? { log: node, name: cluster.name } : null;
-  const archiving = startArchiving({ store, node: asNode, clock, logger });
+  const archiving = startArchiving({ store, node: asNode, logger });
   if (archiving !== null) closing.push(() => archiving.close());
   followArchive(metrics, store, archiving);
   return node;
@@ -232,6 +232,7 @@ async function serve(
         boards: () => live.lp.isReady,
         ...(node === null ? alone(store) : checksOf(node)),
       },
+      state: () => stateOf(store),
       admin: options.admin,
     },
     position: () => store.applied.position,
@@ -257,6 +258,12 @@ async function openFragmentFiles(
     onTrouble: fragmentTroubleLines(logger),
     stored: (ids) => depth.storedSegments(ids),
   });
+}
+
+function stateOf({ applied, archived }: Store): ServerState {
+  const { position } = applied;
+  if (archived.objects === null) return { position };
+  return { position, archive: archived.isUnreadable ? 'unreadable' : 'ok' };
 }
 
 /** Has the metrics read the archive when they are collected; without one they have no value. */

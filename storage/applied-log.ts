@@ -36,6 +36,8 @@ export class AppliedLog {
   private stored: LogMark | null;
   /** The settings in the log, as of the store's position; none if it follows no cluster's. */
   settings: Settings;
+  /** The log to which a single server appends; null before it is open. A copy of a store begins another one. */
+  ownLogId: string | null = null;
 
   constructor(
     private readonly parts: LogParts,
@@ -55,9 +57,10 @@ export class AppliedLog {
     return this.last?.isOwn === true ? this.last : null;
   }
 
-  /** The log whose entries the store has applied; null before the first one. */
+  /** The log from which the store gets its next entry; null before its first one. */
   get logId(): string | null {
-    return this.last?.logId ?? null;
+    if (this.last === null) return null;
+    return this.last.isOwn ? (this.ownLogId ?? this.last.logId) : this.last.logId;
   }
 
   /** Position of the last applied entry; 0 if there is none. */
@@ -118,8 +121,6 @@ export class AppliedLog {
         return this.changed((tools) => retireAll(entry, tools), mark);
       case 'archived':
         return this.changed(({ depth }) => depth.archiveWindow(entry), mark);
-      case 'restored':
-        return this.changed(({ depth }) => depth.restoreWindow(entry), mark);
       case 'key':
       case 'key-update':
       case 'revocation':

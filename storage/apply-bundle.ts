@@ -9,7 +9,7 @@ import { addRemoved, nothingRemoved } from './depth/depth-commit.js';
 import { Replacements } from './depth/replacements.js';
 import { nextRetentionStep, NO_LIMITS } from './depth/retention-steps.js';
 import { checkSpelling } from './depth/stage.js';
-import { RefusalError } from './errors.js';
+import { ArchivedSegmentsError, RefusalError } from './errors.js';
 import type { Entry } from './log/entry.js';
 import type { CommitReport } from './operations.js';
 import { Turns } from './turns.js';
@@ -97,6 +97,9 @@ class Application {
       case 'delete-holders':
         this.deleted.snapshots += await holders.delete(frame);
         return;
+      case 'restored':
+        this.segments += await depth.restore(frame);
+        return;
       case 'end':
         return;
     }
@@ -163,7 +166,8 @@ async function located<T>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof RefusalError)) throw error;
+    // An archived segment is about no row, and for whoever made the change to take again.
+    if (!(error instanceof RefusalError) || error instanceof ArchivedSegmentsError) throw error;
     throw new RefusalError(`${where}: ${error.message.replace(/^markets\./, prefix)}`);
   }
 }

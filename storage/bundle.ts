@@ -91,6 +91,13 @@ export interface DeleteFrame extends TokenName {
   needsAny: boolean;
 }
 
+/** Brings archived segments of a token and tier back into the store. */
+export interface RestoredFrame extends TierKey {
+  kind: 'restored';
+  /** Time of each segment's first snapshot, and its block. One that is archived no longer, or differs, is passed over. */
+  segments: readonly { firstS: number; block: Uint8Array }[];
+}
+
 /** Deletes a token's holder snapshots of `fromS <= t < toS`. */
 export interface DeleteHoldersFrame extends TokenName {
   kind: 'delete-holders';
@@ -113,6 +120,7 @@ export type Frame =
   | HoldersFrame
   | DeleteFrame
   | DeleteHoldersFrame
+  | RestoredFrame
   | EndFrame;
 
 const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
@@ -124,6 +132,7 @@ const FRAME_KINDS: Readonly<Record<Frame['kind'], true>> = {
   holders: true,
   delete: true,
   'delete-holders': true,
+  restored: true,
   end: true,
 };
 

@@ -140,7 +140,7 @@ export class Commits {
     let endCommit = (): void => undefined;
     try {
       const { result, stage, flat, holders } = await database.transaction(async (tx) => {
-        const tools = this.toolsOf(tx);
+        const tools = this.toolsOf(tx, null);
         const { stage, flat, holders } = tools;
         const result = await body(tools);
         if (mark !== undefined) await revisions.write(stage, mark);
@@ -163,13 +163,14 @@ export class Commits {
 
   /** Runs `body` like run(), then rolls it back. */
   rehearse<T>(body: (tools: CommitTools) => Promise<T>): Promise<T> {
+    const { archive } = this.parts;
     return this.exclusive(() =>
-      this.parts.database.rehearsal((tx) => body(this.toolsOf(tx))).catch(withRemedy),
+      this.parts.database.rehearsal((tx) => body(this.toolsOf(tx, archive))).catch(withRemedy),
     );
   }
 
-  private toolsOf(tx: Statements): CommitTools {
-    const { database, archive, catalog, directories, holderTokens } = this.parts;
+  private toolsOf(tx: Statements, archive: Archive | null): CommitTools {
+    const { database, catalog, directories, holderTokens } = this.parts;
     const stage = new Stage(catalog, directories, tx);
     return {
       stage,

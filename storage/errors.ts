@@ -51,6 +51,12 @@ export class MalformedError extends RefusalError {}
 /** The store accepts no more changes because some of its data is damaged. */
 export class DamagedDataError extends InputError {}
 
+/**
+ * A change needs blocks of archived segments. Entries never read the archive: whoever makes the change brings them back
+ * into the store first, and again if another change has archived them meanwhile.
+ */
+export class ArchivedSegmentsError extends RefusalError {}
+
 /** An addition would leave a market's snapshots with less than half of their cells. */
 export class LossError extends RefusalError {
   /** @param losses one line per market */

@@ -8,7 +8,7 @@ import { BLOCK_FILES } from './archive/block-files.js';
 import { type ArchivePlace, knownPlace, openObjects, writePlace } from './archive/open-objects.js';
 import type { OutlineBlock } from './check/checker.js';
 import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
-import { SampleMaker, type SampleSegments } from './depth/samples.js';
+import { sampleHere, SampleMaker, type SampleSegments } from './depth/samples.js';
 import {
   DATABASE_FILE,
   holdsStore,
@@ -42,6 +42,7 @@ import { removeLog } from './log/file-log.js';
 import { type Meta, readMeta } from './meta.js';
 import { WaitingTokens } from './queue.js';
 import { ensureSchema } from './schema.js';
+import { wallS } from './wall-clock.js';
 
 export interface StoreOptions extends CommitOptions, FaultListeners {
   /** Called with what an operator should know. */
@@ -67,6 +68,8 @@ export interface ArchiveOptions extends ArchiveTimes {
   place: ArchivePlace;
   /** Bytes of the files that keep blocks of objects beside the store; 0: none. */
   cacheBytes: number;
+  /** The clock by which days are due, in epoch seconds; by default the system's. */
+  nowS?: () => number;
   /** How long after a failure further reads of objects fail at once. */
   failsForMs?: number;
 }
@@ -190,7 +193,8 @@ async function partsOf(
   const shared = { ...stored, events, revisions: await Revisions.load(database, meta) };
   const onChanged = (tokenIds: readonly number[]): void => housekeeping.after(tokenIds);
   const commits = new Commits({ ...shared, onChanged }, options);
-  const samples = new SampleMaker(database, archive, options.sampleSegments);
+  const sample = options.sampleSegments ?? sampleHere;
+  const samples = new SampleMaker(database, archive, sample);
   const onError = failures('joining small segments');
   const housekeeping = new Housekeeping({ ...shared, commits }, samples, onError);
   const { rewrite } = options;
@@ -199,8 +203,10 @@ async function partsOf(
     ? new Archiver({
         ...shared,
         rewrite,
+        sample,
         exclusive,
         times: options.archive,
+        nowS: options.archive.nowS ?? wallS,
         logId: () => applied.logId,
       })
     : null;

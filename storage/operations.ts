@@ -90,9 +90,9 @@ const OPERATIONS = {
   /** Lets retention delete everything due by `toS` (epoch seconds), however much that is. */
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** What is in the archive, and what waits to be. */
-  archiveStatus: ofStore<(nowS: number) => Promise<ArchiveStatus>>(),
+  archiveStatus: ofStore<() => Promise<ArchiveStatus>>(),
   /** Archives the next day that is due; null if none is. */
-  archiveNext: ofLog<(nowS: number) => Promise<ArchivedNext | null>>(),
+  archiveNext: ofLog<() => Promise<ArchivedNext | null>>(),
   /** The archived windows with a snapshot in `fromS <= t < toS`, of one token or of all. */
   archivedWindows:
     ofStore<(token: TokenName | null, fromS: number, toS: number) => Promise<ArchiveWindow[]>>(),
@@ -102,7 +102,13 @@ const OPERATIONS = {
    * Removes some of the objects that nothing has named within the archive's grace, nor since `keepSinceS`, which the
    * store remembers; null: as last given. The objects are this store's from then on.
    */
-  collectObjects: ofStore<(nowS: number, keepSinceS: number | null) => Promise<number>>(),
+  collectObjects: ofNode<(keepSinceS: number | null) => Promise<number>>(),
+  /**
+   * Removes objects that were written before the archive's grace, and which the store has never named: those of processes
+   * that were killed before the log had their entry. One step of the list, after an object or from the first one on.
+   * Call collectObjects() before: only the owner sweeps.
+   */
+  sweepObjects: ofNode<(after: string | null) => Promise<SweptObjects>>(),
   /** Tells the server how a collector's sources do. */
   reportSources: ofStore<(report: CollectorReport) => Promise<void>>(),
   /** See ExportSource. */
@@ -206,6 +212,13 @@ export interface ArchiveStatus {
   /** Files that keep blocks of objects beside the store. */
   files: number;
   fileBytes: number;
+}
+
+/** A step of looking for objects that the store has never named. */
+export interface SweptObjects {
+  removed: number;
+  /** The last object that was looked at; null after the last step. */
+  next: string | null;
 }
 
 /** A day that was archived. */

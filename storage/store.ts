@@ -10,7 +10,7 @@ import path from 'node:path';
 import type { Tier } from '../compute/market.js';
 import type { Removed } from '../compute/segment/remove.js';
 import { applyBundle } from './apply-bundle.js';
-import { readBundle } from './bundle.js';
+import { type BundleWriter, readBundle } from './bundle.js';
 import type { StoreEvents } from './commit.js';
 import { Checker } from './check/checker.js';
 import type {
@@ -43,6 +43,7 @@ import type {
   StoreSummary,
   ArchivedNext,
   ArchiveStatus,
+  SweptObjects,
 } from './operations.js';
 import {
   DATABASE_FILE,
@@ -54,7 +55,9 @@ import {
 import { fileBytes } from './disk.js';
 import type { Archive } from './archive/archive.js';
 import type { ArchivedDay, ArchiveWindow } from './archive/archived-day.js';
-import type { Archiver, SubmitDay } from './archive/archiver.js';
+import { type ArchivedNeed, ArchivedNeeds } from './archive/archived-needs.js';
+import { bundleOfArchived } from './archive/restored-bundle.js';
+import type { Archiver } from './archive/archiver.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { type ExportSource, StoreExports } from './export/source.js';
 import { type Cutoffs, nextRetentionStep, type RetentionStep } from './depth/retention-steps.js';
@@ -196,6 +199,7 @@ export class Store implements StoreOperations {
       onDropped: backgroundFailures(options, 'applying a change in the log'),
       onWaiting: options.onWaiting,
     });
+    this.applied.ownLogId = log.id;
     const onError = backgroundFailures(options, 'removing entries of the log');
     parts.database.wal.onCheckpointed = () => void writer.trim().catch(onError);
     parts.database.wal.entryBytes = () => log.bytes;
@@ -287,6 +291,15 @@ export class Store implements StoreOperations {
 
   tokensOfSymbols(symbols: readonly string[]): Promise<TokenSymbol[]> {
     return tokensOfSymbols(this.parts.database, symbols);
+  }
+
+  /** What collects the archived segments that a change needs. */
+  archivedNeeds(): ArchivedNeeds {
+    return new ArchivedNeeds(this.parts.catalog, this.parts.directories);
+  }
+
+  bundleOfArchived(needs: readonly ArchivedNeed[]): Promise<BundleWriter> {
+    return bundleOfArchived(needs, this.parts);
   }
 
   /**
@@ -452,11 +465,11 @@ export class Store implements StoreOperations {
     return this.parts.archiver;
   }
 
-  async archiveStatus(nowS: number): Promise<ArchiveStatus> {
+  async archiveStatus(): Promise<ArchiveStatus> {
     const { archive, archiver, database } = this.parts;
     return {
       ...(await archive.status(database)),
-      due: (await archiver?.due(nowS))?.length ?? null,
+      due: (await archiver?.due())?.length ?? null,
     };
   }
 
@@ -465,17 +478,12 @@ export class Store implements StoreOperations {
     return this.ownWriter.archive(day);
   }
 
-  async archiveNext(nowS: number): Promise<ArchivedNext | null> {
-    return this.archiveNextBy(nowS, (day) => this.archive(day));
-  }
-
-  /** Archives the next due day. @param submit has the log take its entry */
-  archiveNextBy(nowS: number, submit: SubmitDay): Promise<ArchivedNext | null> {
-    return Promise.resolve().then(() => this.ownArchiver.next(nowS, submit));
+  async archiveNext(): Promise<ArchivedNext | null> {
+    return this.archiverOfCommands.next((day) => this.archive(day));
   }
 
   /** @throws InputError if this process archives nothing */
-  private get ownArchiver(): Archiver {
+  get archiverOfCommands(): Archiver {
     if (this.archiver !== null) return this.archiver;
     throw new InputError(
       `${this.directory}: no archive is configured: give --archive-url (to the server, if one runs)`,
@@ -501,8 +509,20 @@ export class Store implements StoreOperations {
     return this.ownWriter.restore(window);
   }
 
-  async collectObjects(nowS: number, keepSinceS: number | null): Promise<number> {
-    return this.ownArchiver.collect(nowS, keepSinceS, true);
+  async collectObjects(keepSinceS: number | null): Promise<number> {
+    this.checkNamesAll();
+    return this.archiverOfCommands.collect(keepSinceS, true);
+  }
+
+  async sweepObjects(after: string | null): Promise<SweptObjects> {
+    this.checkNamesAll();
+    return this.archiverOfCommands.sweep(after);
+  }
+
+  /** @throws Error if there may be objects that entries name which this store has not applied, and never will alone */
+  checkNamesAll(): void {
+    this.applied.refuseOtherChanges();
+    this.checkApplied();
   }
 
   listQueue(): Promise<QueuedToken[]> {

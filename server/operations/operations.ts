@@ -20,12 +20,19 @@ export const SCRAPE_INTERVAL_MS = 100;
 /** Conditions for the server to be ready; a check that fails rejects, or returns false. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<void>>>;
 
-/** @param position of the last entry of the log that the store has applied */
+/** What /readyz says besides whether the server is ready. */
+export interface ServerState {
+  /** Of the last entry of the log that the store has applied. */
+  position: number;
+  /** Whether the last read of the archive's objects failed; without an archive it is missing. */
+  archive?: 'ok' | 'unreadable';
+}
+
 export function operationsRoutes(
   checks: Checks,
   metrics: Metrics,
   logger: Logger,
-  position?: () => number,
+  state?: () => ServerState,
 ): Route[] {
   const readiness = new Readiness(checks, logger);
   const scrapes = new Scrapes(metrics);
@@ -44,7 +51,7 @@ export function operationsRoutes(
       path: '/readyz',
       async handle({ exchange }) {
         const reasons = await readiness.reasons();
-        const place = position && { position: position() };
+        const place = state?.();
         if (reasons.length === 0)
           exchange.replyJson(200, { status: 'ready', ...place }, [NOT_STORED]);
         else exchange.replyJson(503, { status: 'not_ready', reasons, ...place }, [NOT_STORED]);

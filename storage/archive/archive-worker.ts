@@ -18,7 +18,6 @@ const SPREAD_S = 600;
 interface ArchiveWorkerOptions {
   archiver: Archiver;
   submit: SubmitDay;
-  nowS: () => number;
   /** Whether objects may be removed: this node has applied the log, and its clock can be trusted. */
   mayCollect: () => Promise<boolean>;
   /** The node of a cluster; null: a single server. */
@@ -79,8 +78,8 @@ export class ArchiveWorker {
   }
 
   private async archiveDue(): Promise<void> {
-    const { archiver, submit, nowS, restShare = REST_SHARE, onArchived, onError } = this.options;
-    const due = this.inOwnOrder(await archiver.due(nowS()), nowS());
+    const { archiver, submit, restShare = REST_SHARE, onArchived, onError } = this.options;
+    const due = this.inOwnOrder(await archiver.due());
     this.waiting = due.length;
     const archived = { days: 0, bytes: 0 };
     try {
@@ -110,9 +109,9 @@ export class ArchiveWorker {
 
   private async collect(): Promise<void> {
     this.collectAtMs = performance.now() + COLLECT_EVERY_MS;
-    const { archiver, nowS, mayCollect } = this.options;
+    const { archiver, mayCollect } = this.options;
     if (!(await mayCollect())) return;
-    const removed = await archiver.collect(nowS()).catch((error: unknown) => {
+    const removed = await archiver.collect().catch((error: unknown) => {
       if (!(error instanceof NotOwnerError)) throw error;
       if (!this.isNotOwner) this.options.onNotOwner(error);
       this.isNotOwner = true;
@@ -122,8 +121,9 @@ export class ArchiveWorker {
   }
 
   /** Of a cluster's nodes, each takes the days in another order, and later ones at another time. */
-  private inOwnOrder(due: readonly DueDay[], nowS: number): DueDay[] {
+  private inOwnOrder(due: readonly DueDay[]): DueDay[] {
     const { node, archiver } = this.options;
+    const nowS = archiver.nowS();
     if (node === null) return [...due];
     const placed = due.map((day) => ({
       day,

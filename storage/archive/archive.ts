@@ -62,6 +62,11 @@ export class Archive implements ArchivedBlocks {
     );
   }
 
+  /** Whether the last read of an object failed, for a reason that others meet, too. */
+  get isUnreadable(): boolean {
+    return this.lastFailure !== null;
+  }
+
   /** What the archive holds; what waits for it is not its matter. */
   async status(statements: Pick<Statements, 'rows'>): Promise<Omit<ArchiveStatus, 'due'>> {
     const { objects, files, reads, readBytes, failures } = this;

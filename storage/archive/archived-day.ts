@@ -23,6 +23,8 @@ export interface SegmentOfObject {
   crc32: number;
   /** The bytes of EncodedSegment's marketRows. */
   marketRows: Uint8Array;
+  /** What long series show of it; null: the segment itself. In the entry, so that no node reads the object to make it. */
+  sample: Uint8Array | null;
 }
 
 /** An object, and the window whose snapshots are in it. */

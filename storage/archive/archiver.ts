@@ -2,24 +2,28 @@
  * Moves closed days into objects: finds those that are due, makes their objects, reads each back, and submits the entry
  * that names it. Removes the objects that nothing names any more.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { type Tier, TIERS } from '../../compute/market.js';
 import { DAY_S, isoOf } from '../../compute/time.js';
 import type { TokenName } from '../contract.js';
 import type { Catalog } from '../depth/catalog.js';
 import type { Rewrite } from '../depth/depth-commit.js';
 import type { Directories } from '../depth/directories.js';
-import { lastTime } from '../depth/directory.js';
+import { lastTime, type SegmentRef, type TierDirectory } from '../depth/directory.js';
+import type { SampleSegments } from '../depth/samples.js';
 import { readAllBlocks, storedSegments, timedSegments } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
 import { type Statements, whereIdIn } from '../duckdb/statements.js';
 import { InputError, RefusalError } from '../errors.js';
 import { Mutex } from '../lender.js';
 import { readMeta, writeMeta } from '../meta.js';
-import type { ArchivedNext } from '../operations.js';
+import type { ArchivedNext, SweptObjects } from '../operations.js';
+import { wallS } from '../wall-clock.js';
 import type { Archive } from './archive.js';
 import type { ArchivedDay } from './archived-day.js';
-import { type DayObject, objectsOfDay } from './day-objects.js';
+import { type DayObject, objectsOfDay, SEGMENTS_PREFIX } from './day-objects.js';
+import { lostObject } from './restored-bundle.js';
 import { ObjectFaultError, type Objects } from './objects.js';
 
 /** The key of `meta` for the time since when objects stay. */
@@ -29,6 +33,11 @@ const OWNER_KEY = 'owner';
 const OWNER_BYTES = 64;
 /** Objects removed by one call of collect(). */
 const COLLECTED_AT_ONCE = 100;
+/**
+ * An object that was written this short ago, or half the grace, is not written again: another node has just done so. An
+ * older one is, so that none is removed for its age while an entry that names it is on its way.
+ */
+const FRESH_S = 900;
 /** An object is read back in pieces of this size. */
 const READ_BACK_BYTES = 8 * 1024 * 1024;
 
@@ -59,15 +68,18 @@ export interface DueDay {
 export type SubmitDay = (day: ArchivedDay) => Promise<number[] | null>;
 
 interface ArchiverParts {
+  directory: string;
   database: Database;
   catalog: Catalog;
   directories: Directories;
   archive: Archive;
   rewrite: Rewrite;
+  sample: SampleSegments;
   exclusive: <T>(body: () => Promise<T>) => Promise<T>;
   /** The log whose entries the store has applied; null before the first one. */
   logId: () => string | null;
   times: ArchiveTimes;
+  nowS: () => number;
 }
 
 export class Archiver {
@@ -75,6 +87,8 @@ export class Archiver {
   private readonly mutex = new Mutex();
   /** The days that next() takes, the next one last. */
   private queue: DueDay[] = [];
+  /** Begins the order in which next() takes days that other processes may take, too. */
+  private readonly order = randomUUID();
 
   constructor(private readonly parts: ArchiverParts) {}
 
@@ -82,13 +96,18 @@ export class Archiver {
     return this.parts.times;
   }
 
+  /** The clock by which days are due. */
+  nowS(): number {
+    return this.parts.nowS();
+  }
+
   /**
-   * The days that are due at `nowS`, the oldest first. The day of a token's last snapshot is not: servers read that
+   * The days that are due, the oldest first. The day of a token's last snapshot is not: servers read that
    * snapshot at their start.
    */
-  async due(nowS: number): Promise<DueDay[]> {
+  async due(): Promise<DueDay[]> {
     const { database, directories, times } = this.parts;
-    const endS = Math.floor((nowS - times.afterS) / DAY_S) * DAY_S;
+    const endS = Math.floor((this.nowS() - times.afterS) / DAY_S) * DAY_S;
     const endDay = endS / DAY_S;
     const rows = await database.rows(
       `SELECT DISTINCT token_id, tier,
@@ -101,10 +120,8 @@ export class Archiver {
       const directory = await directories.get(tokenId);
       const lastS = lastTime(directory);
       const isLast = lastS >= dayS && lastS < dayS + DAY_S;
-      const has = directory[TIERS[tier]].some(
-        ({ isArchived, times }) => !isArchived && times.some((t) => t >= dayS && t < dayS + DAY_S),
-      );
-      if (!isLast && has) due.push({ tokenId, tier: TIERS[tier], dayS });
+      if (!isLast && isInStore(directory[TIERS[tier]], dayS))
+        due.push({ tokenId, tier: TIERS[tier], dayS });
     }
     return due;
   }
@@ -116,21 +133,38 @@ export class Archiver {
    * @throws RefusalError if its snapshots change meanwhile
    */
   async archive({ tokenId, tier, dayS }: DueDay, submit: SubmitDay): Promise<number> {
-    const { catalog, directories, archive, database, rewrite } = this.parts;
+    const { catalog, directories, archive, database, rewrite, sample, times } = this.parts;
     const row = catalog.tokenById(tokenId)?.row;
     const { objects } = archive;
     if (row === undefined || objects === null) return 0;
     const token: TokenName = { chain: row.chain, address: row.address };
     const segments = (await directories.get(tokenId))[tier];
-    const read = async (refs: readonly { segmentId: number }[]): Promise<Uint8Array[]> => {
+    // Another node's entry may have come first.
+    if (!isInStore(segments, dayS)) return 0;
+    const read = async (refs: readonly SegmentRef[]): Promise<Uint8Array[]> => {
       const ids = refs.map(({ segmentId }) => segmentId);
       if ((await storedSegments(database, ids)).size < ids.length) throw changed(token, tier, dayS);
-      return readAllBlocks(database, ids, archive);
+      return readAllBlocks(database, ids, archive).catch(async (error: unknown) => {
+        // An object of the day is lost: that is no reason to wait with the others.
+        throw await lostObject(
+          error,
+          refs.map((ref) => ({ token, tier, ref })),
+          this.parts,
+        );
+      });
     };
     let bytes = 0;
-    for await (const object of objectsOfDay({ token, tier, dayS, segments, read, rewrite })) {
+    for await (const object of objectsOfDay({
+      token,
+      tier,
+      dayS,
+      segments,
+      read,
+      rewrite,
+      sample,
+    })) {
       await this.mutex.use(async () => {
-        await putWhole(objects, object);
+        await putWhole(objects, object, times.graceS);
         const ids = await submit(object.day);
         for (const [i, id] of (ids ?? []).entries()) await archive.keep(id, object.blocks[i]);
       });
@@ -141,16 +175,21 @@ export class Archiver {
 
   /**
    * Archives the next day that is due.
+   * @param inAnyOrder whether other processes may do the same for this store: each then takes another day first
    * @returns null if none is
    * @throws as archive()
    */
-  async next(nowS: number, submit: SubmitDay): Promise<ArchivedNext | null> {
-    if (this.queue.length === 0) this.queue = (await this.due(nowS)).reverse();
+  async next(submit: SubmitDay, inAnyOrder = false): Promise<ArchivedNext | null> {
+    if (this.queue.length === 0) {
+      this.queue = (await this.due()).reverse();
+      if (inAnyOrder) this.queue.sort((a, b) => this.placeOf(a) - this.placeOf(b));
+    }
     for (let day; (day = this.queue.pop()) !== undefined;) {
       const row = this.parts.catalog.tokenById(day.tokenId)!.row;
       const token = { chain: row.chain, address: row.address };
       try {
         const bytes = await this.archive(day, submit);
+        if (bytes === 0) continue;
         return { token, tier: day.tier, dayS: day.dayS, bytes, left: this.queue.length };
       } catch (error) {
         // Its snapshots have changed meanwhile: the next search finds it again.
@@ -169,24 +208,18 @@ export class Archiver {
    * @returns how many were removed
    * @throws NotOwnerError if another store or log names them, too
    */
-  async collect(
-    nowS: number,
-    keepSinceS: number | null = null,
-    takesOver = false,
-  ): Promise<number> {
-    const { database, archive, exclusive, times, logId } = this.parts;
+  async collect(keepSinceS: number | null = null, takesOver = false): Promise<number> {
+    const { database, archive, exclusive } = this.parts;
     const { objects } = archive;
-    const own = logId();
-    if (objects === null || own === null) return 0;
-    await checkOwner(objects, own, takesOver);
+    if (objects === null || !(await this.checkOwns(objects, takesOver))) return 0;
+    const nowS = this.nowS();
     const write = (body: (tx: Statements) => Promise<unknown>): Promise<unknown> =>
       exclusive(() => database.transaction(body));
     if (keepSinceS !== null) {
       await write((tx) => writeMeta(tx, KEEP_SINCE_KEY, String(keepSinceS)));
     }
-    const kept = keepSinceS ?? Number((await readMeta(database)).get(KEEP_SINCE_KEY) ?? Infinity);
     await this.noteUnused(nowS, write);
-    const beforeS = Math.min(nowS - times.graceS, kept);
+    const beforeS = await this.unusedBeforeS();
     const rows = await database.rows(
       `SELECT key FROM objects WHERE unused_since <= ${beforeS} ORDER BY key LIMIT ${COLLECTED_AT_ONCE}`,
     );
@@ -202,6 +235,52 @@ export class Archiver {
       });
     }
     return removed;
+  }
+
+  /**
+   * Removes objects that this store has never named, and that were written as long ago as collect() asks for: a process
+   * was killed between the object and its entry. Looks at some objects after the key `after`; null: at the first ones.
+   * @throws NotOwnerError if another store or log names objects, too
+   */
+  async sweep(after: string | null): Promise<SweptObjects> {
+    const { archive, database } = this.parts;
+    const { objects } = archive;
+    if (objects === null || !(await this.checkOwns(objects, false)))
+      return { removed: 0, next: null };
+    const listed = await objects.list(SEGMENTS_PREFIX, after);
+    const beforeS = await this.unusedBeforeS();
+    let removed = 0;
+    for (const { key, writtenS } of listed) {
+      if (writtenS > beforeS) continue;
+      await this.mutex.use(async () => {
+        const known = await database.rows('SELECT 1 FROM objects WHERE key = ?', [key]);
+        if (known.length > 0) return;
+        // Another node may have written it again just now, for an entry that is on its way.
+        const nowWrittenS = await objects.writtenS(key);
+        if (nowWrittenS === null || nowWrittenS > beforeS) return;
+        await objects.remove(key);
+        removed++;
+      });
+    }
+    return { removed, next: listed.at(-1)?.key ?? null };
+  }
+
+  /** What nothing has named since this time may go. */
+  private async unusedBeforeS(): Promise<number> {
+    const { database, times } = this.parts;
+    const kept = Number((await readMeta(database)).get(KEEP_SINCE_KEY) ?? Infinity);
+    return Math.min(this.nowS() - times.graceS, kept);
+  }
+
+  /** Whether the store has a log, whose objects these are from now on. @throws NotOwnerError if they are another's */
+  private async checkOwns(objects: Objects, takesOver: boolean): Promise<boolean> {
+    const own = this.parts.logId();
+    if (own !== null) await checkOwner(objects, own, takesOver);
+    return own !== null;
+  }
+
+  private placeOf({ tokenId, tier, dayS }: DueDay): number {
+    return crc32(`${this.order} ${tokenId} ${tier} ${dayS}`);
   }
 
   /** Notes since when objects are unused, and that used ones are not. */
@@ -247,14 +326,32 @@ function changed({ chain, address }: TokenName, tier: Tier, dayS: number): Refus
   );
 }
 
+/** Whether the store itself has snapshots of a day. */
+function isInStore(segments: TierDirectory, dayS: number): boolean {
+  return segments.some(
+    ({ isArchived, times }) => !isArchived && times.some((t) => t >= dayS && t < dayS + DAY_S),
+  );
+}
+
 /** Writes an object, then reads it back: what the store gives up must be there. */
-async function putWhole(objects: Objects, { day, content }: DayObject): Promise<void> {
-  const { key, sha256, bytes } = day;
+async function putWhole(
+  objects: Objects,
+  { day, content }: DayObject,
+  graceS: number,
+): Promise<void> {
+  const { key, sha256 } = day;
+  const writtenS = (await objects.writtenS(key)) ?? -Infinity;
+  const isFresh = wallS() - writtenS < Math.min(FRESH_S, graceS / 2) && writtenS !== Infinity;
+  if (isFresh && (await isWhole(objects, day).catch(() => false))) return;
   await objects.put(key, content, sha256);
+  if (await isWhole(objects, day)) return;
+  throw new ObjectFaultError(`the object ${key} in ${objects.name} is not what was written there`);
+}
+
+async function isWhole(objects: Objects, { key, sha256, bytes }: ArchivedDay): Promise<boolean> {
   const hash = createHash('sha256');
   for (let at = 0; at < bytes; at += READ_BACK_BYTES) {
     hash.update(await objects.read(key, at, Math.min(READ_BACK_BYTES, bytes - at)));
   }
-  if (hash.digest('hex') === sha256) return;
-  throw new ObjectFaultError(`the object ${key} in ${objects.name} is not what was written there`);
+  return hash.digest('hex') === sha256;
 }

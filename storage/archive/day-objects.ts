@@ -6,6 +6,7 @@ import type { EncodedSegment } from '../../compute/segment/segment.js';
 import { DAY_S, isoOf } from '../../compute/time.js';
 import type { TokenName } from '../contract.js';
 import type { Rewrite } from '../depth/depth-commit.js';
+import type { SampleSegments } from '../depth/samples.js';
 import { overlapping, type SegmentRef, type TierDirectory } from '../depth/directory.js';
 import { bytesOf } from '../typed-arrays.js';
 import {
@@ -15,11 +16,13 @@ import {
   type SegmentOfObject,
 } from './archived-day.js';
 
+/** Keys of days begin with it. */
+export const SEGMENTS_PREFIX = 'segments/';
 /** A day with more bytes, or with too many markets for an entry, becomes several objects. */
 const MAX_OBJECT_BYTES = 64 * 1024 * 1024;
 /** Bytes of what an entry says of an object's segments: JetStream takes entries of up to 1 MiB. */
 const MAX_ENTRY_BYTES = 512 * 1024;
-/** Of a segment, besides its markets. */
+/** Of a segment, besides its markets and sample. */
 const SEGMENT_ENTRY_BYTES = 128;
 /** Stored segments that are cut into those of an object at once. */
 const CUT_AT_ONCE = 16;
@@ -40,6 +43,12 @@ interface DaySource {
   segments: TierDirectory;
   read: (refs: readonly SegmentRef[]) => Promise<Uint8Array[]>;
   rewrite: Rewrite;
+  sample: SampleSegments;
+}
+
+/** A segment of an object, with its sample. */
+interface SampledSegment extends EncodedSegment {
+  sample: Uint8Array | null;
 }
 
 /**
@@ -47,13 +56,16 @@ interface DaySource {
  * now: so every node makes the same bytes.
  */
 export async function* objectsOfDay(source: DaySource): AsyncGenerator<DayObject> {
-  const { dayS } = source;
+  const { dayS, sample: sampleOf } = source;
   let fromS = dayS;
-  let waiting: EncodedSegment[] = [];
+  let waiting: SampledSegment[] = [];
   let bytes = 0;
   let entryBytes = 0;
   for await (const segment of segmentsOfDay(source)) {
-    const ownEntryBytes = SEGMENT_ENTRY_BYTES + segment.marketRows.byteLength;
+    const block = new Uint8Array(segment.block);
+    const [sample] = await sampleOf([{ segmentId: 0, block, crc32: crc32(block) }]);
+    const ownEntryBytes =
+      SEGMENT_ENTRY_BYTES + segment.marketRows.byteLength + (sample?.length ?? 0);
     const isFull =
       bytes + segment.block.length > MAX_OBJECT_BYTES ||
       entryBytes + ownEntryBytes > MAX_ENTRY_BYTES;
@@ -62,7 +74,7 @@ export async function* objectsOfDay(source: DaySource): AsyncGenerator<DayObject
       yield objectOf(source, waiting, { fromS, toS });
       [waiting, bytes, entryBytes, fromS] = [[], 0, 0, toS];
     }
-    waiting.push(segment);
+    waiting.push({ ...segment, sample });
     bytes += segment.block.length;
     entryBytes += ownEntryBytes;
   }
@@ -92,17 +104,17 @@ async function* segmentsOfDay({
 
 function objectOf(
   { token, tier, dayS }: DaySource,
-  segments: readonly EncodedSegment[],
+  segments: readonly SampledSegment[],
   { fromS, toS }: { fromS: number; toS: number },
 ): DayObject {
   const blocks = segments.map(({ block }) => block);
   const content = Buffer.concat(blocks);
   const sha256 = createHash('sha256').update(content).digest('hex');
   let at = 0;
-  const places = segments.map(({ times, cells, block, marketRows }): SegmentOfObject => {
+  const places = segments.map(({ times, cells, block, marketRows, sample }): SegmentOfObject => {
     const place = { snapshots: times.length, cells, at, bytes: block.length };
     at += block.length;
-    return { ...place, crc32: crc32(block), marketRows: bytesOf(marketRows) };
+    return { ...place, crc32: crc32(block), marketRows: bytesOf(marketRows), sample };
   });
   const refs = segments.map((segment) => ({ ...segment, segmentId: 0, tier, isArchived: false }));
   const date = isoOf(dayS).slice(0, 10);
@@ -114,7 +126,7 @@ function objectOf(
       tier,
       fromS,
       toS,
-      key: `segments/${token.chain}/${token.address}/${tier}/${date}-${sha256}`,
+      key: `${SEGMENTS_PREFIX}${token.chain}/${token.address}/${tier}/${date}-${sha256}`,
       sha256,
       bytes: content.length,
       digest: digestOfWindow(columnsOfWindow(refs, { fromS, toS })),

@@ -1,9 +1,17 @@
 /** Objects in a folder, such as a mounted disk. */
-import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readFully, syncFile, writeWhole } from '../disk.js';
 import { absent, messageOf } from '../errors.js';
-import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objects.js';
+import {
+  ArchiveUnavailableError,
+  type ListedObject,
+  ObjectFaultError,
+  type Objects,
+} from './objects.js';
+
+/** Objects in one reply of list(). */
+const LISTED_AT_ONCE = 1000;
 
 export class FolderObjects implements Objects {
   constructor(private readonly folder: string) {}
@@ -33,6 +41,20 @@ export class FolderObjects implements Objects {
     throw new ObjectFaultError(`${this.fileOf(key)} has fewer bytes than it had`);
   }
 
+  async list(prefix: string, after: string | null): Promise<readonly ListedObject[]> {
+    const listed: ListedObject[] = [];
+    await this.trying(`list ${prefix}`, async () => {
+      await stat(this.folder);
+      const passed = after?.slice(prefix.length).split('/') ?? [];
+      for await (const key of this.keysIn(prefix, passed)) {
+        const found = await stat(this.fileOf(key)).catch((error: unknown) => absent(error));
+        if (found !== null) listed.push({ key, writtenS: Math.floor(found.mtimeMs / 1000) });
+        if (listed.length === LISTED_AT_ONCE) break;
+      }
+    });
+    return listed;
+  }
+
   async writtenS(key: string): Promise<number | null> {
     const found = await this.trying(`look for ${key}`, () =>
       stat(this.fileOf(key)).catch((error: unknown) => absent(error)),
@@ -46,6 +68,22 @@ export class FolderObjects implements Objects {
 
   close(): void {
     // A folder's reads end by themselves.
+  }
+
+  /** The keys in a folder, by its names in order. @param passed the parts of the last key that was listed */
+  private async *keysIn(prefix: string, passed: readonly string[]): AsyncGenerator<string> {
+    const [last, ...more] = passed;
+    const options = { withFileTypes: true } as const;
+    const found = await readdir(this.fileOf(prefix), options).catch((error: unknown) =>
+      absent(error),
+    );
+    const entries = (found ?? []).sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const entry of entries) {
+      const { name } = entry;
+      if (last !== undefined && name < last) continue;
+      if (entry.isDirectory()) yield* this.keysIn(`${prefix}${name}/`, name === last ? more : []);
+      else if (name !== last) yield `${prefix}${name}`;
+    }
   }
 
   private fileOf(key: string): string {

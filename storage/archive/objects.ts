@@ -7,6 +7,13 @@ export class ArchiveUnavailableError extends StoreUnavailableError {}
 /** An object that is gone, shorter than it was, or has other bytes. */
 export class ObjectFaultError extends ArchiveUnavailableError {}
 
+/** An object as list() has it. */
+export interface ListedObject {
+  key: string;
+  /** Epoch seconds; Infinity if that is not known. */
+  writtenS: number;
+}
+
 /** Every method throws ArchiveUnavailableError if it fails. */
 export interface Objects {
   /** The bucket or folder, for messages. */
@@ -18,6 +25,11 @@ export interface Objects {
    * @throws ObjectFaultError if the object is gone, or has fewer
    */
   read(key: string, at: number, length: number): Promise<Uint8Array>;
+  /**
+   * Some objects whose keys begin with `prefix`, a folder with its slash, after the key `after` in an order of its own.
+   * null: from the first one on. None: there are no more.
+   */
+  list(prefix: string, after: string | null): Promise<readonly ListedObject[]>;
   /** When an object was written, epoch seconds; Infinity if that is not known, null if there is none. */
   writtenS(key: string): Promise<number | null>;
   /** Removes an object; one that is gone is no error. */

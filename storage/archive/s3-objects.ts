@@ -3,7 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
 import { messageOf } from '../errors.js';
 import type { ReadCredentials } from './credentials.js';
-import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objects.js';
+import {
+  ArchiveUnavailableError,
+  type ListedObject,
+  ObjectFaultError,
+  type Objects,
+} from './objects.js';
 
 /** A request that takes longer is given up: what it moves, at 64 KiB/s, is on top. */
 const OBJECT_TIMEOUT_MS = 4000;
@@ -13,6 +18,8 @@ const MAX_ATTEMPTS = 3;
 const FIRST_WAIT_MS = 200;
 /** Of a refusal, at most these bytes are read. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
+/** Of a list of 1,000 objects, whose keys S3 limits to 1 KiB. */
+const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
 interface S3Options {
   bucket: string;
@@ -27,6 +34,8 @@ interface S3Request {
   method: string;
   headers?: Record<string, string>;
   body?: Uint8Array<ArrayBuffer>;
+  /** Of the URL, without its question mark. */
+  query?: string;
 }
 
 /** A server's refusal. */
@@ -60,16 +69,16 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 export class S3Objects implements Objects {
-  private readonly base: string;
+  /** The bucket's address. */
+  private readonly root: string;
   private readonly closing = new AbortController();
 
   constructor(private readonly options: S3Options) {
-    const { bucket, endpoint, region, prefix } = options;
-    const root =
+    const { bucket, endpoint, region } = options;
+    this.root =
       endpoint === null
         ? `https://${bucket}.s3.${region}.amazonaws.com`
         : `${endpoint.replace(/\/+$/, '')}/${bucket}`;
-    this.base = prefix === '' ? root : `${root}/${encoded(prefix)}`;
   }
 
   get name(): string {
@@ -78,7 +87,7 @@ export class S3Objects implements Objects {
   }
 
   async put(key: string, bytes: Uint8Array, sha256: string): Promise<void> {
-    const written = await this.request('write', key, {
+    const written = await this.request(`write ${key}`, this.within(key), {
       method: 'PUT',
       body: bytes as Uint8Array<ArrayBuffer>,
       headers: {
@@ -91,31 +100,54 @@ export class S3Objects implements Objects {
 
   async read(key: string, at: number, length: number): Promise<Uint8Array> {
     const headers = { range: `bytes=${at}-${at + length - 1}` };
-    const reply = await this.request('read', key, { method: 'GET', headers }, length);
+    const request = { method: 'GET', headers };
+    const reply = await this.request(`read ${key}`, this.within(key), request, length);
     if (reply?.bytes.length === length) return reply.bytes;
     throw new ObjectFaultError(
       `the object ${key} in ${this.name} is gone, or has fewer bytes than it had`,
     );
   }
 
+  async list(prefix: string, after: string | null): Promise<readonly ListedObject[]> {
+    const query = new URLSearchParams({
+      'list-type': '2',
+      'encoding-type': 'url',
+      prefix: this.within(prefix),
+      ...(after === null ? {} : { 'start-after': this.within(after) }),
+    });
+    const request = { method: 'GET', query: query.toString() };
+    const reply = await this.request(`list ${prefix}`, '', request, MAX_LIST_BYTES);
+    const xml = new TextDecoder().decode(reply?.bytes);
+    const own = this.within('');
+    return elementsOf(xml, 'Contents').map((object) => ({
+      key: decodeURIComponent(elementOf(object, 'Key').replaceAll('+', ' ')).slice(own.length),
+      writtenS: secondsOf(elementOf(object, 'LastModified')),
+    }));
+  }
+
   async writtenS(key: string): Promise<number | null> {
-    const reply = await this.request('look for', key, { method: 'HEAD' });
-    if (reply === null) return null;
-    const modifiedMs = Date.parse(reply.modified ?? '');
-    // A server that does not say counts as one that has just written it.
-    return Number.isNaN(modifiedMs) ? Infinity : Math.floor(modifiedMs / 1000);
+    const reply = await this.request(`look for ${key}`, this.within(key), { method: 'HEAD' });
+    return reply === null ? null : secondsOf(reply.modified ?? '');
   }
 
   async remove(key: string): Promise<void> {
-    await this.request('remove', key, { method: 'DELETE' });
+    await this.request(`remove ${key}`, this.within(key), { method: 'DELETE' });
   }
 
   close(): void {
     this.closing.abort(new Error('this process ends'));
   }
 
+  /** A key as the bucket has it. */
+  private within(key: string): string {
+    const { prefix } = this.options;
+    return prefix === '' ? key : `${prefix}/${key}`;
+  }
+
   /**
    * Sends a request, again if it may then succeed.
+   * @param what it does, for messages
+   * @param key as the bucket has it; empty: the bucket itself
    * @param expected bytes of the reply's body; it may have no more
    * @returns the reply; null if the object is missing
    */
@@ -125,8 +157,7 @@ export class S3Objects implements Objects {
     init: S3Request,
     expected = 0,
   ): Promise<Reply | null> {
-    const failed = (why: string): string =>
-      `the archive in ${this.name} cannot ${what} ${key}: ${why}`;
+    const failed = (why: string): string => `the archive in ${this.name} cannot ${what}: ${why}`;
     for (let attempt = 1; ; attempt++) {
       let why: string;
       try {
@@ -156,13 +187,14 @@ export class S3Objects implements Objects {
 
   private async send(
     key: string,
-    { method, headers, body }: S3Request,
+    { method, headers, body, query }: S3Request,
     expected: number,
     signal: AbortSignal,
   ): Promise<Reply | Refusal> {
     const { region, credentials } = this.options;
     const client = new AwsClient({ ...(await credentials()), service: 's3', region, retries: 0 });
-    const signed = await client.sign(`${this.base}/${encoded(key)}`, {
+    const url = `${this.root}/${encoded(key)}`;
+    const signed = await client.sign(query === undefined ? url : `${url}?${query}`, {
       method,
       ...(headers === undefined ? {} : { headers }),
     });
@@ -202,6 +234,18 @@ async function bodyOf(reply: Response, most: number, cut = false): Promise<Uint8
     throw new Error(`the server sent more than the ${most} bytes that were asked for`);
   }
   return length === most ? bytes : bytes.slice(0, length);
+}
+
+/** The contents of every element of a name in S3's XML. */
+function elementsOf(xml: string, name: string): string[] {
+  const parts = xml.split(`<${name}>`).slice(1);
+  return parts.map((part) => part.slice(0, part.indexOf(`</${name}>`)));
+}
+
+/** Epoch seconds; Infinity, as just now, if a server does not say. */
+function secondsOf(time: string): number {
+  const ms = Date.parse(time);
+  return Number.isNaN(ms) ? Infinity : Math.floor(ms / 1000);
 }
 
 /** The text of an element of S3's XML; empty if there is none. */

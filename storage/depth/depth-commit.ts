@@ -1,31 +1,22 @@
 /** Adds segments to the stored ones of their token and tier, or deletes snapshots, within one transaction. */
+import { crc32 } from 'node:zlib';
 import { type Tier, TIERS } from '../../compute/market.js';
 import type { Removal, Removed } from '../../compute/segment/remove.js';
 import type { ReplacedSnapshots } from '../../compute/segment/replaced.js';
 import type { RewriteInput, RewriteResult } from '../../compute/segment/rewrite.js';
 import type { EncodedSegment } from '../../compute/segment/segment.js';
 import { isoOf } from '../../compute/time.js';
-import {
-  type ArchivedDay,
-  type ArchiveWindow,
-  columnsOfWindow,
-  digestOfWindow,
-} from '../archive/archived-day.js';
-import type { DeleteFrame, SegmentFrame } from '../bundle.js';
+import { type ArchivedDay, columnsOfWindow, digestOfWindow } from '../archive/archived-day.js';
+import type { DeleteFrame, RestoredFrame, SegmentFrame } from '../bundle.js';
 import type { Database } from '../duckdb/database.js';
-import { RefusalError, StoreChangedError } from '../errors.js';
-import {
-  coverageText,
-  firstSegmentFrom,
-  firstT,
-  lastT,
-  overlapping,
-  type SegmentRef,
-  type TierDirectory,
-} from './directory.js';
+import type { SqlValue } from '../duckdb/statements.js';
+import { ArchivedSegmentsError, RefusalError, StoreChangedError } from '../errors.js';
+import { coverageText, firstT, lastT, overlapping, type SegmentRef } from './directory.js';
+import { archivedBlocks } from './archived-blocks.js';
 import { marketsNamed } from './market-names.js';
 import type { Replacements } from './replacements.js';
 import type { RetentionStep } from './retention-steps.js';
+import { MAX_REWRITTEN, type RewriteGroup, rewriteGroups } from './rewrite-groups.js';
 import { type ArchivedBlocks, damagedSegments, deleteSegments, readAllBlocks } from './segments.js';
 import type { Stage, StagedToken } from './stage.js';
 import { uint16Of } from '../typed-arrays.js';
@@ -33,26 +24,18 @@ import { uint16Of } from '../typed-arrays.js';
 /** Runs compute's rewriteSegments. */
 export type Rewrite = (input: RewriteInput) => Promise<RewriteResult>;
 
-/** Stored segments rewritten at once: bounds the memory of one rewrite. */
-export const MAX_REWRITTEN = 16;
+/** Where nothing archived is read. */
+const NO_ARCHIVE: ArchivedBlocks = { blocks: () => Promise.resolve([]) };
 /** Stored segments deleted by one statement. */
 const MAX_DELETED_AT_ONCE = 1024;
-
-/** Rows `fromRow <= row < toRow` of the added segment and stored segments `from <= i < to`. */
-interface RewriteGroup {
-  fromRow: number;
-  toRow: number;
-  /** Equals `to` if no stored segment is touched. */
-  from: number;
-  to: number;
-}
 
 export class DepthCommit {
   constructor(
     private readonly stage: Stage,
     private readonly rewrite: Rewrite,
     private readonly database: Database,
-    private readonly archive: ArchivedBlocks,
+    /** null: a change of a log, which never reads the archive (archive/archived-needs.ts). */
+    private readonly archive: ArchivedBlocks | null,
   ) {}
 
   /**
@@ -148,18 +131,22 @@ export class DepthCommit {
     const objectId = await this.stage.objectId(day);
     const refs: SegmentRef[] = [];
     let row = 0;
-    for (const { snapshots, cells, at, bytes, crc32, marketRows } of day.segments) {
+    const samples: SqlValue[][] = [];
+    for (const segment of day.segments) {
+      const { snapshots, cells, at, bytes, crc32: checksum, marketRows, sample } = segment;
       const segmentId = this.stage.nextSegmentId();
       const of = (column: Uint32Array): Uint32Array => column.slice(row, row + snapshots);
       const { times, bandCells, digests } = columns;
       const own = { times: of(times), bandCells: of(bandCells), digests: of(digests), cells };
       await this.stage.segments.addArchived(
         { segmentId, tokenId: token.tokenId, tier },
-        { ...own, marketRows: uint16Of(marketRows), crc32, objectId, at, bytes },
+        { ...own, marketRows: uint16Of(marketRows), crc32: checksum, objectId, at, bytes },
       );
+      if (sample !== null) samples.push([segmentId, crc32(sample), sample]);
       refs.push({ ...own, segmentId, tier, isArchived: true });
       row += snapshots;
     }
+    if (samples.length > 0) await this.stage.tx.append('segment_samples', samples);
     const directory = (await this.stage.directory(token))[tier];
     directory.splice(index, 0, ...refs);
     return refs.map(({ segmentId }) => segmentId);
@@ -203,28 +190,25 @@ export class DepthCommit {
     return result.segments;
   }
 
-  /** Brings a window's archived segments back into the store. @returns how many there were */
-  async restoreWindow({
-    token: { chain, address },
-    tier,
-    fromS,
-    toS,
-  }: ArchiveWindow): Promise<number> {
+  /** Brings archived segments back into the store. @returns how many that were */
+  async restore({ chain, address, tier, segments }: RestoredFrame): Promise<number> {
     const token = this.stage.knownToken(chain, address);
-    if (token === null) return 0;
+    if (token === null || segments.length === 0) return 0;
     const directory = (await this.stage.directory(token))[tier];
-    const { from, to } = overlapping(directory, fromS, toS - 1);
-    let restored = 0;
+    const blocks = await archivedBlocks(this.stage, directory, segments);
+    const firsts = segments.map(({ firstS }) => firstS);
+    const { from, to } = overlapping(directory, Math.min(...firsts), Math.max(...firsts));
     // From last to first, to keep the indexes of earlier segments valid.
     for (let last = to, first; last > from; last = first) {
       first = last - 1;
-      if (!directory[first].isArchived) continue;
-      while (first > from && directory[first - 1].isArchived && last - first < MAX_REWRITTEN)
-        first--;
-      restored += last - first;
-      await this.join(token, tier, first, last);
+      const isNext = (i: number): boolean => i >= from && blocks.has(directory[i].segmentId);
+      if (!isNext(first)) continue;
+      while (isNext(first - 1) && last - first < MAX_REWRITTEN) first--;
+      const replaced = directory.slice(first, last);
+      const stored = replaced.map(({ segmentId }) => blocks.get(segmentId)!);
+      await this.joinBlocks(token, tier, first, replaced, stored);
     }
-    return restored;
+    return blocks.size;
   }
 
   /** Deletes snapshots of a tier, or their cells in some markets. */
@@ -287,13 +271,19 @@ export class DepthCommit {
   /** Joins neighbouring segments `from <= i < to` of a tier into larger ones. */
   async join(token: StagedToken, tier: Tier, from: number, to: number): Promise<void> {
     const replaced = (await this.stage.directory(token))[tier].slice(from, to);
-    const result = await this.rewrite({
-      stored: await this.blocksOf(token, replaced),
-      added: null,
-      mode: 'replace',
-    });
+    await this.joinBlocks(token, tier, from, replaced, await this.blocksOf(token, replaced));
+  }
+
+  private async joinBlocks(
+    token: StagedToken,
+    tier: Tier,
+    at: number,
+    replaced: readonly SegmentRef[],
+    stored: Uint8Array[],
+  ): Promise<void> {
+    const result = await this.rewrite({ stored, added: null, mode: 'replace' });
     if (result.status !== 'done') throw new Error('joining stored segments cannot conflict');
-    await this.put(token, tier, from, replaced, result.segments);
+    await this.put(token, tier, at, replaced, result.segments);
   }
 
   /** @returns the stored snapshots that it replaced */
@@ -357,19 +347,30 @@ export class DepthCommit {
     directory[tier].splice(at, replaced.length, ...refs);
   }
 
-  /** @throws DamagedSpanError if one is damaged */
+  /**
+   * @throws DamagedSpanError if one is damaged
+   * @throws ArchivedSegmentsError if one is archived, and a log has the change
+   */
   private async blocksOf({ row }: StagedToken, refs: readonly SegmentRef[]): Promise<Uint8Array[]> {
+    const { archive } = this;
+    const archived = refs.find(({ isArchived }) => isArchived);
+    if (archived !== undefined && archive === null) {
+      throw new ArchivedSegmentsError(
+        `the ${archived.tier} snapshots of ${row.chain}:${row.address} from ${isoOf(firstT(archived))} have gone to the archive meanwhile: try again`,
+      );
+    }
     const ids = idsOf(refs);
     await this.stage.segments.settle(ids);
-    return readAllBlocks(this.stage.tx, ids, this.archive).catch(async (error: unknown) => {
+    const readable = archive ?? NO_ARCHIVE;
+    return readAllBlocks(this.stage.tx, ids, readable).catch(async (error: unknown) => {
       const stored = refs.filter(({ segmentId }) => !this.stage.hasMade(segmentId));
-      throw await damagedSegments(error, this.database, row, stored, this.archive);
+      throw await damagedSegments(error, this.database, row, stored, readable);
     });
   }
 }
 
 /** Whether a removal deletes the whole segment. */
-function isInside(ref: SegmentRef, { fromS, toS, markets }: Removal): boolean {
+export function isInside(ref: SegmentRef, { fromS, toS, markets }: Removal): boolean {
   return markets === null && firstT(ref) >= fromS && lastT(ref) < toS;
 }
 
@@ -384,25 +385,3 @@ export function addRemoved(sum: Removed, removed: Removed): void {
 }
 
 const idsOf = (refs: readonly SegmentRef[]): number[] => refs.map(({ segmentId }) => segmentId);
-
-/**
- * Groups an added segment's snapshots by the stored segments into whose spans they fall. Stored segments between
- * the snapshots of a file are in no group and are not rewritten.
- * @param times ascending
- */
-export function rewriteGroups(stored: TierDirectory, times: Uint32Array): RewriteGroup[] {
-  const groups: RewriteGroup[] = [];
-  let group: RewriteGroup | null = null;
-  for (const [row, t] of times.entries()) {
-    const at = firstSegmentFrom(stored, t);
-    const end = at < stored.length && firstT(stored[at]) <= t ? at + 1 : at;
-    if (group !== null && at <= group.to && end - group.from <= MAX_REWRITTEN) {
-      group.to = Math.max(group.to, end);
-      group.toRow = row + 1;
-    } else {
-      group = { fromRow: row, toRow: row + 1, from: at, to: end };
-      groups.push(group);
-    }
-  }
-  return groups;
-}

@@ -12,6 +12,8 @@ export type SampleSegments = (
   segments: readonly StoredBlock[],
 ) => Promise<readonly (Uint8Array | null)[]>;
 
+export const sampleHere: SampleSegments = (segments) => Promise.resolve(sampleSegments(segments));
+
 /** Samples are made once there are this many new segments: each search scans the end of a table. */
 export const LEAST_NEW_SEGMENTS = 64;
 /** Segments per step: their blocks take some megabytes, and a thread works on them for 30 ms. */
@@ -31,7 +33,10 @@ export async function readSamples(
   );
 }
 
-/** Makes samples of stored segments in the background. Segments never change, so each is examined once. */
+/**
+ * Makes samples of stored segments in the background. Segments never change, so each is examined once. Those of archived
+ * ones are in the log.
+ */
 export class SampleMaker {
   /** All segments up to this id were examined; null before the first read. */
   private sampledId: number | null = null;
@@ -39,8 +44,7 @@ export class SampleMaker {
   constructor(
     private readonly database: Database,
     private readonly archive: ArchivedBlocks,
-    private readonly sample: SampleSegments = (segments) =>
-      Promise.resolve(sampleSegments(segments)),
+    private readonly sample: SampleSegments = sampleHere,
   ) {}
 
   /**
@@ -58,7 +62,7 @@ export class SampleMaker {
     const rows = await database.rows(
       `SELECT segment_id FROM segments
        WHERE segment_id > ${this.sampledId} AND segment_id <= ${lastSegmentId}
-         AND octet_length(times) >= ${SNAPSHOTS_PER_SAMPLED * Uint32Array.BYTES_PER_ELEMENT}
+         AND object_id IS NULL AND octet_length(times) >= ${SNAPSHOTS_PER_SAMPLED * Uint32Array.BYTES_PER_ELEMENT}
        ORDER BY segment_id LIMIT ${SAMPLED_AT_ONCE}`,
     );
     const ids = rows.map(([id]) => id as number);

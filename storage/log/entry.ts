@@ -47,8 +47,6 @@ export type Entry =
   | { kind: 'retirement'; token: TokenName; cutoffs: Cutoffs; made: readonly Tier[] }
   /** Snapshots whose blocks are in an object of the archive from now on. */
   | ({ kind: 'archived' } & ArchivedDay)
-  /** Snapshots whose blocks are in the store again. */
-  | ({ kind: 'restored' } & ArchiveWindow)
   | KeyChange
   /** Settings that change; the others stay. */
   | { kind: 'settings'; settings: Settings };
@@ -120,10 +118,10 @@ const KINDS: Readonly<Record<Entry['kind'], Check>> = {
         bytes: isNumber,
         crc32: isNumber,
         marketRows: isBytes,
+        sample: orNull(isBytes),
       }),
     ),
   }),
-  restored: hasFields(WINDOW),
   key: hasFields({
     stored: hasFields({
       record: hasFields({

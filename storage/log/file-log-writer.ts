@@ -7,7 +7,6 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DamageError, isDamage } from '../../compute/damage.js';
 import { isoOf } from '../../compute/time.js';
-import { ArchiveUnavailableError, ObjectFaultError } from '../archive/objects.js';
 import { bundleFile, framesOf, readBundle } from '../bundle.js';
 import type { KeyRecord } from '../contract.js';
 import { LOG_FOLDER } from '../data-directory.js';
@@ -91,8 +90,7 @@ export class FileLogWriter extends LogWriter {
       for (const entry of missed) await this.appliedLate(entry);
     } catch (error) {
       const cause = error instanceof UnappliedError ? error.cause : error;
-      if (!(cause instanceof DiskFullError || cause instanceof ArchiveUnavailableError))
-        throw cause;
+      if (!(cause instanceof DiskFullError)) throw cause;
       this.wait(cause);
     }
     if (!this.log.isEmpty) await this.log.reserve();
@@ -111,14 +109,16 @@ export class FileLogWriter extends LogWriter {
     );
   }
 
-  async commit(bundle: string): Promise<CommitReport> {
+  protected async commitOnce(bundle: string): Promise<CommitReport> {
     await this.ready();
     const { directory } = this.store;
     const file = bundleFile(directory, bundle);
     const content = (await stat(file)).size <= MAX_HELD_BYTES ? await readFile(file) : null;
     // Read to the end: a bundle that was cut short must not enter the log.
     const frames = content === null ? readBundle(directory, bundle) : framesOf(content);
-    for await (const frame of frames) void frame;
+    const needs = this.store.archivedNeeds();
+    for await (const frame of frames) await needs.addFrame(frame);
+    await this.bringBack(needs);
     return this.inTurn<CommitReport>(await this.append({ bundle: file, content }));
   }
 
@@ -240,11 +240,7 @@ export class FileLogWriter extends LogWriter {
         }
         return await applied.apply(unpackEntry(await contentOf(entry)), mark);
       } catch (error) {
-        // The archive has been tried several times by now, and other changes wait.
-        const isFinal =
-          isRefused(error) ||
-          error instanceof DiskFullError ||
-          error instanceof ArchiveUnavailableError;
+        const isFinal = isRefused(error) || error instanceof DiskFullError;
         if (!isFinal && attempt < MAX_ATTEMPTS) {
           await sleep(RETRY_MS * attempt);
           continue;
@@ -321,5 +317,5 @@ function isRefused(error: unknown): boolean {
 }
 
 function isOfDamage(error: unknown): boolean {
-  return error instanceof DamagedDataError || error instanceof ObjectFaultError || isDamage(error);
+  return error instanceof DamagedDataError || isDamage(error);
 }

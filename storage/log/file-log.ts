@@ -48,7 +48,7 @@ export class FileLog {
   private constructor(
     private readonly folder: string,
     /** Distinguishes this log from others; a log that lacks the store's last entry is another one. */
-    private id: string,
+    public id: string,
     /** Positions of the first and last entries. */
     private first: number,
     private last: number,

@@ -1,13 +1,17 @@
 /** Changes of keys and retention as entries of a log: what they are is settled here, the log's kind is not. */
 import type { Tier } from '../../compute/market.js';
 import type { ArchivedDay, ArchiveWindow } from '../archive/archived-day.js';
+import type { ArchivedNeed, ArchivedNeeds } from '../archive/archived-needs.js';
+import type { BundleWriter } from '../bundle.js';
 import type { Removed } from '../../compute/segment/remove.js';
 import type { IssuedKey, KeyRecord, KeyRequest, KeyTerms, TokenName } from '../contract.js';
 import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
 import type { DiskRoom } from '../duckdb/disk-room.js';
 import type { AppliedLog } from '../applied-log.js';
+import { ArchivedSegmentsError } from '../errors.js';
 import type { Draft, KeyChange, KeyRing } from '../keys/key-ring.js';
+import type { CommitReport } from '../operations.js';
 import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
 
 /** What a writer needs of a store. */
@@ -16,8 +20,15 @@ export interface LoggedStore {
   readonly keys: KeyRing;
   readonly applied: AppliedLog;
   readonly room: DiskRoom;
+  /** What collects the archived segments that a change needs. */
+  archivedNeeds(): ArchivedNeeds;
+  /** A bundle that brings archived segments back. @throws ArchiveUnavailableError if their objects cannot be read */
+  bundleOfArchived(needs: readonly ArchivedNeed[]): Promise<BundleWriter>;
   dueStep(token: TokenName, cutoffs: Cutoffs, made: readonly Tier[]): Promise<RetentionStep | null>;
 }
+
+/** Attempts of a change: whatever it brought back from the archive may be archived again before its turn. */
+const MAX_ATTEMPTS = 4;
 
 export abstract class LogWriter {
   protected abstract readonly store: LoggedStore;
@@ -33,6 +44,40 @@ export abstract class LogWriter {
   protected abstract submit<T>(subject: string, entry: Entry, id?: string): Promise<T | null>;
 
   /**
+   * Reads a bundle to its end, which must not enter the log if that fails, brings back what it needs of the archive, and
+   * submits it.
+   * @param attempt counts from 0
+   */
+  protected abstract commitOnce(bundle: string, attempt: number): Promise<CommitReport>;
+
+  /** Commits a finished bundle of the staging folder. */
+  async commit(bundle: string): Promise<CommitReport> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.commitOnce(bundle, attempt);
+      } catch (error) {
+        if (!(error instanceof ArchivedSegmentsError) || attempt === MAX_ATTEMPTS - 1) throw error;
+      }
+    }
+  }
+
+  /**
+   * Brings archived segments back into the store, with their blocks in the log.
+   * @returns how many
+   * @throws ArchiveUnavailableError if their objects cannot be read
+   */
+  protected async bringBack(needs: ArchivedNeeds): Promise<number> {
+    let segments = 0;
+    for (const group of needs.groups()) {
+      const bundle = await this.store.bundleOfArchived(group);
+      segments += await this.commitOnce(bundle.name, 0)
+        .then((report) => report.segments)
+        .finally(() => bundle.discard());
+    }
+    return segments;
+  }
+
+  /**
    * Submits the step of retention that is due for a token.
    * @returns what it deleted; null if none is due, or another node's step was applied first
    */
@@ -46,22 +91,29 @@ export abstract class LogWriter {
       made,
       cutoffs: { ...cutoffs, [step.tier]: step.toS },
     };
+    const needs = this.store.archivedNeeds();
+    await needs.addRetirement(token, step, entry.cutoffs);
+    await this.bringBack(needs);
     // Each node publishes the step when it is due: all use one id, so the log takes only the first.
     const id = `retire ${name} ${Object.values(entry.cutoffs).join(' ')}`;
     return this.submit<Removed>(tokenSubject(name), entry, id);
   }
 
   /** Submits an object of the archive. @returns the ids of its segments; null if another node's entry came first */
-  archive(day: ArchivedDay): Promise<number[] | null> {
+  async archive(day: ArchivedDay): Promise<number[] | null> {
+    const needs = this.store.archivedNeeds();
+    await needs.addEnds(day);
+    await this.bringBack(needs);
     const name = tokenKey(day.token.chain, day.token.address);
     const id = `archive ${day.key} ${day.fromS}`;
     return this.submit<number[]>(tokenSubject(name), { kind: 'archived', ...day }, id);
   }
 
-  /** Submits that archived snapshots come back into the store. @returns how many segments that were */
+  /** Brings a window's archived snapshots back into the store. @returns how many segments that were */
   async restore(window: ArchiveWindow): Promise<number> {
-    const name = tokenKey(window.token.chain, window.token.address);
-    return (await this.submit<number>(tokenSubject(name), { kind: 'restored', ...window })) ?? 0;
+    const needs = this.store.archivedNeeds();
+    await needs.addWindow(window);
+    return this.bringBack(needs);
   }
 
   createKey(request: KeyRequest): Promise<IssuedKey> {

@@ -6,7 +6,7 @@ import type { TokenName } from '../contract.js';
 import type { ArchivedDay } from '../archive/archived-day.js';
 import { operationsOfNode, type StoreOperations } from '../operations.js';
 import type { Cutoffs } from '../depth/retention-steps.js';
-import { InputError, StoreUnavailableError } from '../errors.js';
+import { InputError, messageOf, StoreUnavailableError } from '../errors.js';
 import type { Store } from '../store.js';
 import { wallS } from '../wall-clock.js';
 import { Applier, StoppedError } from './applier.js';
@@ -176,8 +176,19 @@ export class LogNode {
       rotateKey: (key, overlapS) => publisher.rotateKey(key, overlapS),
       revokeKey: (key) => publisher.revokeKey(key),
       changeSettings: (settings) => publisher.changeSettings(settings),
-      archiveNext: (nowS) => this.options.store.archiveNextBy(nowS, (day) => this.archive(day)),
+      archiveNext: async () => {
+        // Several nodes may be told to archive at once: each takes the days in an order of its own.
+        return this.options.store.archiverOfCommands.next((day) => this.archive(day), true);
+      },
       restoreArchived: (window) => publisher.restore(window),
+      collectObjects: async (keepSinceS) => {
+        await this.checkCurrent();
+        return this.options.store.archiverOfCommands.collect(keepSinceS, true);
+      },
+      sweepObjects: async (after) => {
+        await this.checkCurrent();
+        return this.options.store.archiverOfCommands.sweep(after);
+      },
       leaveLog: () => Promise.reject(new InputError('this node runs: stop it first')),
     });
   }
@@ -190,6 +201,19 @@ export class LogNode {
   /** Has the cluster's log name an object of the archive. */
   archive(day: ArchivedDay): Promise<number[] | null> {
     return this.publisher.archive(day);
+  }
+
+  /** Rejects unless the node has applied the log's entries, and its clock agrees with the other nodes'. */
+  async checkCurrent(): Promise<void> {
+    await Promise.all([this.checkLog(), this.checkFollowing(), this.checkLag()]).catch(
+      (error: unknown) => {
+        throw new StoreUnavailableError(
+          `this node may lack entries of the log: ${messageOf(error)}`,
+        );
+      },
+    );
+    const doubt = await this.clockDoubt();
+    if (doubt !== null) throw new StoreUnavailableError(doubt);
   }
 
   /** Why retention should not trust this node's clock; null if it may. @throws LogUnreachableError */

@@ -90,25 +90,30 @@ export class Publisher extends LogWriter {
     }
   }
 
-  async commit(bundle: string): Promise<CommitReport> {
+  protected async commitOnce(bundle: string, attempt: number): Promise<CommitReport> {
     const { store, log } = this.options;
     await this.ready();
     const file = bundleFile(store.directory, bundle);
     const { size } = await stat(file);
     // Read to the end: a bundle that no node could apply must not enter the log.
     const frames: Frame[] = [];
+    const needs = store.archivedNeeds();
     for await (const frame of readBundle(store.directory, bundle)) {
+      await needs.addFrame(frame);
       if (size <= MAX_ENTRY_BUNDLE_BYTES) frames.push(frame);
     }
+    await this.bringBack(needs);
+    // The log knows the one that every node has refused.
+    const id = attempt === 0 ? bundle : `${bundle} ${attempt}`;
     if (size <= MAX_ENTRY_BUNDLE_BYTES) {
       const entry = { kind: 'bundle' as const, bundle: await readFile(file) };
-      return (await this.submit<CommitReport>(subjectOf(frames), entry, bundle)) as CommitReport;
+      return (await this.submit<CommitReport>(subjectOf(frames), entry, id)) as CommitReport;
     }
     this.options.checkFollows();
     const sha256 = await digestOf(file);
     const parts = await log.sendBundle(file, size);
     const entry = { kind: 'large-bundle' as const, name: bundle, bytes: size, sha256 };
-    return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, bundle, parts)) as CommitReport;
+    return (await this.submit<CommitReport>(LARGE_SUBJECT, entry, id, parts)) as CommitReport;
   }
 
   /** Only after the log's origin is applied is it known what is due. */

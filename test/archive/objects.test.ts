@@ -82,6 +82,35 @@ describe.each([
   });
 });
 
+describe.each([
+  ['a folder', inFolder],
+  ['a bucket', inBucket],
+])('The list of %s', (_, place) => {
+  it('has every object once, with its time, from any of them on', async () => {
+    server.listedAtOnce = 2;
+    const objects = await openObjects(place());
+    const bytes = Uint8Array.of(1);
+    const keys = ['a/raw/1', 'a/raw/2', 'a-b/raw/1', 'a/1h/1 +&ü', 'b/raw/1'].map(
+      (key) => `segments/${key}`,
+    );
+    for (const key of [...keys, 'owner', 'segment', 'segmentsx/1'])
+      await objects.put(key, bytes, sha256Of(bytes));
+    const listed: string[] = [];
+    for (let after: string | null = null; ;) {
+      const page = await objects.list('segments/', after);
+      for (const { writtenS } of page) expect(writtenS).toBeGreaterThan(1_700_000_000);
+      if (page.length === 0) break;
+      listed.push(...page.map(({ key }) => key));
+      after = listed.at(-1)!;
+    }
+    expect(listed.toSorted()).toEqual(keys.toSorted());
+  });
+
+  it('is empty before the first object', async () => {
+    expect(await (await openObjects(place())).list('segments/', null)).toEqual([]);
+  });
+});
+
 describe('A folder', () => {
   it('that is not mounted gets no object, and has lost none', async () => {
     const objects = await openObjects(inFolder());

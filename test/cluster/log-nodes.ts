@@ -7,6 +7,7 @@ import { entityTag } from '../../server/replay/entity-tag.js';
 import { JetStreamLog } from '../../storage/log/jetstream.js';
 import { LogNode, type NodeOptions, type NodeSettings } from '../../storage/log/node.js';
 import { differing, type Settings } from '../../storage/log/settings.js';
+import type { ArchiveOptions } from '../../storage/opening.js';
 import type { Store } from '../../storage/store.js';
 import {
   commitRows,
@@ -67,9 +68,10 @@ export class Node {
     own?: Settings,
     more: Partial<NodeOptions> = {},
     replicas = 1,
+    archive: ArchiveOptions | null = null,
   ): Promise<Node> {
     const memory = { database: MEMORY_BYTES };
-    const store = await openStore(directory.path, { memory });
+    const store = await openStore(directory.path, { memory, archive });
     const log = new JetStreamLog({ servers, name, replicas });
     const settings: NodeSettings | undefined = own && {
       own,
@@ -184,9 +186,10 @@ export class LogNodes {
     directory = new DataDirectory(),
     own?: Settings,
     more?: Partial<NodeOptions>,
+    archive?: ArchiveOptions,
   ): Promise<Node> => {
     this.directories.push(directory);
-    const node = await Node.open(directory, name, this.servers.urls, own, more);
+    const node = await Node.open(directory, name, this.servers.urls, own, more, 1, archive);
     this.nodes.push(node);
     return node;
   };

@@ -12,7 +12,7 @@ import {
   splitRun,
 } from '../../compute/segment/segment.js';
 import { type RewriteResult, rewriteSegments } from '../../compute/segment/rewrite.js';
-import { MAX_REWRITTEN, rewriteGroups } from '../../storage/depth/depth-commit.js';
+import { MAX_REWRITTEN, rewriteGroups } from '../../storage/depth/rewrite-groups.js';
 import { directoryOfTimes, runOfCells, type SnapshotOfCells } from '../support/runs.js';
 import { snapshotsOf } from '../support/stores.js';
 

@@ -20,6 +20,8 @@ export class S3Server {
   /** `METHOD key` of every request. */
   readonly requests: string[] = [];
   readBytes = 0;
+  /** Objects in one reply to a list. */
+  listedAtOnce = 1000;
   /** Decides for each request whether it fails, and how. */
   fault: (method: string, key: string) => S3Fault | null = () => null;
   credentials = S3_KEY;
@@ -75,6 +77,7 @@ export class S3Server {
       response.writeHead(204).end();
       return;
     }
+    if (key === '') return this.list(url.searchParams, response);
     const found = this.objects.get(key);
     if (found === undefined) return refuse(response, method, { status: 404, code: 'NoSuchKey' });
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
@@ -97,6 +100,21 @@ export class S3Server {
       return;
     }
     response.end(method === 'HEAD' ? undefined : part);
+  }
+
+  /** ListObjectsV2, in the order of the keys' bytes. */
+  private list(query: URLSearchParams, response: ServerResponse): void {
+    const [prefix, after] = [query.get('prefix') ?? '', query.get('start-after') ?? ''];
+    const found = [...this.objects].filter(([key]) => key.startsWith(prefix) && key > after);
+    const listed = found.sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, this.listedAtOnce);
+    const contents = listed.map(
+      ([key, { bytes, writtenMs }]) =>
+        `<Contents><Key>${encodeURIComponent(key).replaceAll('%2F', '/')}</Key><LastModified>${new Date(writtenMs).toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`,
+    );
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.end(
+      `<?xml version="1.0"?><ListBucketResult><Name>${BUCKET}</Name><IsTruncated>${found.length > listed.length}</IsTruncated>${contents.join('')}</ListBucketResult>`,
+    );
   }
 
   /** What is wrong with a request's signature; null: nothing. */
@@ -129,7 +147,10 @@ export class S3Server {
     const canonical = [
       request.method,
       url.pathname,
-      url.search.slice(1),
+      [...url.searchParams]
+        .map((pair) => pair.map(encodeURIComponent).join('='))
+        .sort()
+        .join('&'),
       ...names.map((name) => `${name}:${header(name).trim()}`),
       '',
       signed,

@@ -96,7 +96,8 @@ export function openStore(directory: string, options: Partial<StoreOptions> = {}
 }
 
 /** An archive in a folder that takes a day an hour after its end, and removes objects as soon as nothing names them. */
-export function archiveIn(folder: string): ArchiveOptions {
+/** @param nowS the clock by which days are due */
+export function archiveIn(folder: string, nowS: () => number): ArchiveOptions {
   mkdirSync(folder, { recursive: true });
   const place = {
     url: pathToFileURL(folder).href,
@@ -104,7 +105,7 @@ export function archiveIn(folder: string): ArchiveOptions {
     region: null,
     credentialsFile: null,
   };
-  return { place, afterS: 3600, graceS: 0, cacheBytes: 2 ** 30, failsForMs: 0 };
+  return { place, afterS: 3600, graceS: 0, cacheBytes: 2 ** 30, failsForMs: 0, nowS };
 }
 
 /** `[bin, support_usd, resistance_usd]`. */

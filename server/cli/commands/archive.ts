@@ -2,7 +2,6 @@
 import { isoOf } from '../../../compute/time.js';
 import { InputError } from '../../../storage/errors.js';
 import type { ArchivedNext, UseStore } from '../../../storage/operations.js';
-import { systemClock } from '../../clock.js';
 import { ARCHIVE_FLAGS } from '../archive-settings.js';
 import { defineCommand } from '../command.js';
 import { type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
@@ -26,7 +25,7 @@ export const status = defineCommand({
   examples: ['fathom archive status --data data', 'fathom archive status --json'],
   run: async (flags) => {
     const found = await storeBy(flags)(async (store) => ({
-      ...(await store.archiveStatus(systemClock.nowS())),
+      ...(await store.archiveStatus()),
       storeBytes: await store.bytes(),
     }));
     if (flags.json) {
@@ -81,7 +80,7 @@ export const run = defineCommand({
   run: async (flags) => {
     const archived = { days: 0, bytes: 0 };
     await storeBy(flags)(async (store) => {
-      for (let next; (next = await store.archiveNext(systemClock.nowS())) !== null;) {
+      for (let next; (next = await store.archiveNext()) !== null;) {
         const { token, tier, dayS, bytes, left } = next;
         archived.days++;
         archived.bytes += bytes;
@@ -161,7 +160,16 @@ export const collect = defineCommand({
     let objects = 0;
     await storeBy(flags)(async (store) => {
       for (let removed = 1; removed > 0; objects += removed) {
-        removed = await store.collectObjects(systemClock.nowS(), keepSinceS);
+        removed = await store.collectObjects(keepSinceS);
+      }
+      for (
+        let after: string | null = null, isFirst = true;
+        isFirst || after !== null;
+        isFirst = false
+      ) {
+        const swept = await store.sweepObjects(after);
+        objects += swept.removed;
+        after = swept.next;
       }
     });
     printNote(`removed ${counted(objects, 'object')}`);
