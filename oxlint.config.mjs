@@ -31,6 +31,7 @@ const rooms = {
   storage: ['compute'],
   collect: ['compute', 'storage'],
   demo: ['compute', 'storage'],
+  documents: [],
   explorer: ['client'],
   server: ['client', 'collect', 'compute', 'storage', 'demo'],
 };

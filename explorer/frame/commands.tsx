@@ -282,7 +282,7 @@ function actions(): Command[] {
       label: 'Copy the address of this view',
       act: () => void navigator.clipboard.writeText(location.href),
     },
-    { label: 'Open the documentation of the API', act: () => location.assign('/docs') },
+    { label: 'Open the documents', act: () => location.assign('/docs') },
     { label: 'Forget the key', act: forgetKey },
   ].map((one) => ({ ...one, note: ACTION }));
 }

@@ -120,7 +120,7 @@ export function Header() {
           <Icon name={other === 'dark' ? 'moon' : 'sun'} />
         </button>
         <a class="tool" href="/docs">
-          API
+          Docs
         </a>
       </div>
       {hasKey && asOf !== null && (

@@ -1,22 +1,38 @@
-/** Serves the API's OpenAPI description, and a Swagger UI page that shows it. */
+/** Serves the API's OpenAPI description, and at `/docs` the documents, of which Swagger UI is a page. */
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { builtPath } from '../../compute/built.js';
+import { ApiError } from '../http/errors.js';
 import type { Route } from '../http/router.js';
 import { StaticFile } from '../http/static-files.js';
-import { DESCRIPTION_PATH, DOCS_PATH, PAGE, PAGE_HEADERS } from './docs-page.js';
-import type { EndpointSpec } from './endpoint.js';
+import { BuiltPages, INDEX, pageHeaders } from './built-pages.js';
+import { BASE_PATH, type EndpointSpec } from './endpoint.js';
 import { describeApi } from './openapi.js';
 import { Reply, negotiateForm, replyDocument } from './replies.js';
 
-/** Files of swagger-ui-dist that the page loads. */
-const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'];
+const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
+export const DOCS_PATH = '/docs';
+const REFERENCE = 'api-reference.html';
 
-/** Routes of the description and the page; they need no key. */
-export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
+/** Files of swagger-ui-dist that the reference loads. */
+const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
+
+/** The pages load from and call this server only, and run no inline script. */
+const POLICY = ["script-src 'self'", "style-src 'self'", "font-src 'self'", "connect-src 'self'"];
+const PAGE_HEADERS = pageHeaders([...POLICY, "img-src 'self'"]);
+// Swagger UI's style sheet has inline icons.
+const REFERENCE_HEADERS = pageHeaders([...POLICY, "img-src 'self' data:"]);
+
+/** Routes of the description and the pages, which `folder` holds; they need no key. */
+export function docsRoutes(
+  endpoints: readonly EndpointSpec[],
+  folder = builtPath('documents'),
+): Route[] {
   // Drops the schema library's markers, which are not JSON but would go into MessagePack.
   const description = JSON.parse(JSON.stringify(describeApi(endpoints))) as object;
   const kept = Reply.kept(description, true);
-  const page = new StaticFile('docs.html', PAGE_HEADERS, Buffer.from(PAGE));
+  const headersOf = (page: string) => (page === REFERENCE ? REFERENCE_HEADERS : PAGE_HEADERS);
+  const build = new BuiltPages({ folder, headersOf, notBuilt });
   return [
     {
       method: 'GET',
@@ -26,7 +42,14 @@ export function docsRoutes(endpoints: readonly EndpointSpec[]): Route[] {
     {
       method: 'GET',
       path: DOCS_PATH,
-      handle: ({ exchange }) => page.reply(exchange),
+      handle: ({ exchange }) => build.page(exchange, INDEX),
+    },
+    {
+      method: 'GET',
+      path: `${DOCS_PATH}/:file`,
+      // The names of pages have no dot.
+      handle: ({ exchange, params: { file } }) =>
+        file.includes('.') ? build.asset(exchange, file) : build.page(exchange, `${file}.html`),
     },
     ...FILES.map(fileRoute),
   ];
@@ -43,4 +66,12 @@ function fileRoute(name: string): Route {
     path: `${DOCS_PATH}/${name}`,
     handle: ({ exchange }) => file.reply(exchange),
   };
+}
+
+function notBuilt(): ApiError {
+  return new ApiError(
+    503,
+    'documents_not_built',
+    `The documents are not built: run 'npm run build'. The API's description is at ${DESCRIPTION_PATH}.`,
+  );
 }

@@ -22,9 +22,18 @@ const SOURCES = [
   'test/crash',
   'test/walk',
   'explorer',
+  'documents',
+  // What the documents' pages are built from.
+  'docs',
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
 ];
 const SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
-const BUILT = ['dist/build.tsbuildinfo', 'dist/compute/kernels.wasm', 'dist/explorer'];
+const BUILT = [
+  'dist/build.tsbuildinfo',
+  'dist/compute/kernels.wasm',
+  'dist/explorer',
+  'dist/documents',
+];
 const SUPPORTED = /^v(20\.(19|[2-9]\d)|22\.(1[2-9]|[2-9]\d)|24)\./;
 
 /** Runs a program in the clone. If it fails, ends this process with its status. */
@@ -103,6 +112,7 @@ export default async function prepare() {
     ['node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck'],
     ['node_modules/assemblyscript/bin/asc.js', '--config', 'compute/assembly/asconfig.json'],
     ['node_modules/vite/bin/vite.js', 'build', 'explorer'],
+    ['node_modules/vite/bin/vite.js', 'build', 'documents'],
   ];
   const built = await Promise.all(steps.map(succeeds));
   if (built.includes(false)) {

@@ -90,7 +90,7 @@ it('says what to run if the explorer is not built', () => {
         error: 'Service Unavailable',
         error_code: 'explorer_not_built',
         message:
-          "The explorer is not built: run 'npm run build'. The API's description is at /docs.",
+          "The explorer is not built: run 'npm run build'. The API's description is at /api/v1/openapi.json.",
       },
     ],
   ]);

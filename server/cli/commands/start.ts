@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../demo/tokens.js';
 import { readMarker } from '../../../demo/fill.js';
 import { renewDemoKey } from '../../../demo/live.js';
-import { DOCS_PATH } from '../../api/docs-page.js';
+import { DOCS_PATH } from '../../api/docs.js';
 import { BASE_PATH } from '../../api/endpoint.js';
 import { refuseForeignFiles } from '../../../storage/data-directory.js';
 import { defineCommand } from '../command.js';
