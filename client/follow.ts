@@ -21,8 +21,8 @@ export type FollowParameters = Omit<ReplayParameters, 'to' | 'step' | 'markets'>
 export interface FollowOptions extends RequestOptions {
   /** Whether to yield heartbeats too; default: false. */
   heartbeats?: boolean;
-  /** Called with the cursor of each message that is not yielded; the next message waits for it. */
-  onCursor?: (cursor: string) => void | Promise<void>;
+  /** Called with the `cursor` and `next_from` of each message that is not yielded; the next message waits for it. */
+  onCursor?: (cursor: string, nextFrom: number) => void | Promise<void>;
 }
 
 interface Position {
@@ -112,7 +112,7 @@ export async function* follow(
         begin = { cursor: message.cursor };
         if (message.type === 'closing') retryMs = message.retry_ms;
         if (isYielded(message, heartbeats)) yield message;
-        else await onCursor?.(message.cursor);
+        else await onCursor?.(message.cursor, message.next_from);
       }
       throw new Error('the connection was closed');
     } catch (error) {

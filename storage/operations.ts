@@ -117,6 +117,10 @@ const OPERATIONS = {
   exportBlocks: ofStore<ExportSource['exportBlocks']>(),
   exportTableParts: ofStore<ExportSource['exportTableParts']>(),
   exportTableRows: ofStore<ExportSource['exportTableRows']>(),
+  exportHolderTokens: ofStore<ExportSource['exportHolderTokens']>(),
+  exportHolderBlocks: ofStore<ExportSource['exportHolderBlocks']>(),
+  exportHolderNames: ofStore<ExportSource['exportHolderNames']>(),
+  exportHolderBlock: ofStore<ExportSource['exportHolderBlock']>(),
   exportPosition: ofStore<ExportSource['exportPosition']>(),
   exportRevised: ofStore<ExportSource['exportRevised']>(),
   /** The tokens in the queue, oldest first. */

@@ -116,6 +116,10 @@ export class Store implements StoreOperations {
   readonly exportBlocks: ExportSource['exportBlocks'];
   readonly exportTableParts: ExportSource['exportTableParts'];
   readonly exportTableRows: ExportSource['exportTableRows'];
+  readonly exportHolderTokens: ExportSource['exportHolderTokens'];
+  readonly exportHolderBlocks: ExportSource['exportHolderBlocks'];
+  readonly exportHolderNames: ExportSource['exportHolderNames'];
+  readonly exportHolderBlock: ExportSource['exportHolderBlock'];
   readonly exportPosition: ExportSource['exportPosition'];
   readonly exportRevised: ExportSource['exportRevised'];
   readonly keys: KeyRing;
@@ -161,6 +165,10 @@ export class Store implements StoreOperations {
     this.exportBlocks = (ids) => exports.exportBlocks(ids);
     this.exportTableParts = (...of) => exports.exportTableParts(...of);
     this.exportTableRows = (...of) => exports.exportTableRows(...of);
+    this.exportHolderTokens = (after) => exports.exportHolderTokens(after);
+    this.exportHolderBlocks = (address) => exports.exportHolderBlocks(address);
+    this.exportHolderNames = (...of) => exports.exportHolderNames(...of);
+    this.exportHolderBlock = (id) => exports.exportHolderBlock(id);
     this.exportPosition = () => exports.exportPosition();
     this.exportRevised = (...of) => exports.exportRevised(...of);
   }

@@ -3,12 +3,8 @@ import { MAX_T_S } from '../../compute/ingest/fields.js';
 import { DEFAULT_MAX_PCT, DEFAULT_MIN_PCT } from '../../compute/ladder.js';
 import { UsageError } from '../../storage/errors.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type ExportCounts,
-  type ExportRequest,
-  exportStore,
-  Seen,
-} from '../../storage/export/export.js';
+import { exportStore, Seen } from '../../storage/export/export.js';
+import type { ExportCounts, ExportRequest } from '../../storage/export/job.js';
 import { ExportFolder } from '../../storage/export/folder.js';
 import type { ExportView } from '../../storage/export/layout.js';
 import type { UseStore } from '../../storage/operations.js';

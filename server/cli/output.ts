@@ -9,9 +9,17 @@ import {
   UsageError,
 } from '../../storage/errors.js';
 
+/** A value as JSON. What it quotes cannot command the terminal: JSON.stringify escapes only some control characters. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\u009f]/g,
+    (control) => `\\u00${control.charCodeAt(0).toString(16)}`,
+  );
+}
+
 /** One JSON document on stdout (`--json`). */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  printLine(jsonText(value));
 }
 
 export function printLine(text: string): void {

@@ -2,6 +2,7 @@
 import { isNested } from '../../storage/export/sql.js';
 import type { QueryColumn } from '../../storage/duckdb/query-database.js';
 import { csvField } from '../download/formats.js';
+import { jsonText } from './output.js';
 
 type Row = readonly (string | null)[];
 
@@ -28,13 +29,13 @@ const STRING_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf(?:inity)?)\b/gi;
 
 /** One array of objects, an object a line. Numbers that JSON lacks are null. */
 export function jsonFormat(columns: readonly QueryColumn[]): QueryFormat {
-  const names = columns.map(({ name }) => `${JSON.stringify(name)}:`);
+  const names = columns.map(({ name }) => `${jsonText(name)}:`);
   const kinds = columns.map(({ type }) =>
     NUMBER.test(type) ? 'number' : type === 'BOOLEAN' || isNested(type) ? 'json' : 'text',
   );
   const value = (text: string | null, i: number): string => {
     if (text === null) return 'null';
-    if (kinds[i] === 'text') return JSON.stringify(text);
+    if (kinds[i] === 'text') return jsonText(text);
     if (kinds[i] === 'number' && !/^-?\d/.test(text)) return 'null';
     if (kinds[i] === 'number') return text;
     return text.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null'));

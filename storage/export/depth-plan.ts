@@ -12,14 +12,20 @@ const DAYS_AT_ONCE = 32;
 /** A finer snapshot hides coarser ones that lie less than this before it. */
 const HIDING_S = Math.max(...Object.values(TIER_LENGTH_S));
 
-/** A day's snapshots of one tier. */
-export interface DayPlan {
-  tier: Tier;
-  dayS: number;
+/** Some snapshots of a token. */
+export interface Planned {
   /** In order of time. */
   snapshots: readonly PlannedSnapshot[];
   /** The segments that they index. */
   segmentIds: readonly number[];
+}
+
+/** A day's snapshots of one tier. */
+export interface DayPlan extends Planned {
+  tier: Tier;
+  dayS: number;
+  /** For scores: those of the asset's other leg that may count with them. */
+  leg?: Planned;
 }
 
 /**
@@ -31,11 +37,13 @@ export function reachOfDay(dayS: number, stepS: number | null): { fromS: number;
   return { fromS: Math.max(0, dayS - (stepS - 1)), toS: dayS + DAY_S + 1 };
 }
 
+const NOTHING: ExportDirectory = { directory: EMPTY_DIRECTORY, span: null, markets: [] };
+
 /** Reads one token's directory, a few weeks at a time. */
 export class TokenPlans {
   /** The token's markets in order of first arrival. */
   markets: readonly Market[] = [];
-  private part: ExportDirectory = { directory: EMPTY_DIRECTORY, span: null, markets: [] };
+  private part = NOTHING;
   private partFromS = 0;
   private partToS = 0;
 
@@ -48,7 +56,7 @@ export class TokenPlans {
 
   /** Time of the token's first and last stored snapshots; null without any. */
   async span(): Promise<ExportDirectory['span']> {
-    await this.load(0, 0);
+    if (this.part === NOTHING) await this.load(0, 0);
     return this.part.span;
   }
 
@@ -81,6 +89,13 @@ export class TokenPlans {
     });
   }
 
+  /** The shown snapshots in `fromS <= t < toS`, of all tiers. */
+  async shown(fromS: number, toS: number): Promise<Planned> {
+    await this.load(fromS, toS);
+    const window = { fromS, toS, nowS: this.nowS, maxSnapshots: Infinity };
+    return planSnapshots(this.part.directory, window);
+  }
+
   private async load(fromS: number, toS: number): Promise<void> {
     if (fromS >= this.partFromS && toS <= this.partToS && toS > 0) return;
     const { chain, address } = this.token;
@@ -96,9 +111,37 @@ export class TokenPlans {
 }
 
 /** Changes with what a file of these snapshots holds. @param dataset part of the digest */
-export function digestOf({ snapshots }: DayPlan, dataset: string): string {
-  const hash = createHash('sha256').update(dataset);
+export function digestOf({ snapshots, leg }: DayPlan, dataset: string): string {
+  const hash = createHash('sha256').update(dataset).update(contentOf(snapshots));
+  if (leg !== undefined) hash.update('with the other leg').update(contentOf(leg.snapshots));
+  return hash.digest('hex').slice(0, 32);
+}
+
+function contentOf(snapshots: readonly PlannedSnapshot[]): Uint32Array {
   const values = new Uint32Array(2 * snapshots.length);
   snapshots.forEach(({ t, digest }, i) => values.set([t, digest], 2 * i));
-  return hash.update(values).digest('hex').slice(0, 32);
+  return values;
+}
+
+/** Consecutive snapshots of a plan that are in one segment. */
+interface Piece {
+  segmentId: number;
+  rows: number[];
+}
+
+export function piecesOf({ snapshots, segmentIds }: Planned): Piece[] {
+  const pieces: Piece[] = [];
+  for (const { segment, row } of snapshots) {
+    const segmentId = segmentIds[segment];
+    const last = pieces.at(-1);
+    if (last?.segmentId === segmentId) last.rows.push(row);
+    else pieces.push({ segmentId, rows: [row] });
+  }
+  return pieces;
+}
+
+/** The ids of a plan's segments that have snapshots of it. */
+export function segmentsOf(plan: DayPlan): number[] {
+  const pieces = [plan, ...(plan.leg === undefined ? [] : [plan.leg])].flatMap(piecesOf);
+  return [...new Set(pieces.map(({ segmentId }) => segmentId))];
 }

@@ -1,6 +1,4 @@
 /** The rows of an export's files of depth, made while DuckDB writes them. */
-import { closeSync, openSync, readSync, unlinkSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { BIN_FACTORS, type BinRange, MIN_BIN } from '../../compute/ladder.js';
 import type { Market } from '../../compute/market.js';
 import { distinctTexts } from '../../compute/replay/arrow-columns.js';
@@ -13,13 +11,14 @@ import {
   slotsOfMarkets,
 } from '../../compute/replay/query.js';
 import { decodeRun } from '../../compute/replay/render.js';
-import { SegmentGoneError, type TokenName } from '../contract.js';
+import type { TokenName } from '../contract.js';
 import type { GivenBatch, GivenColumn, GivenTable } from '../duckdb/given-columns.js';
-import { writeFully } from '../disk.js';
 import { literal, type ParquetColumn, type ParquetSource } from '../parquet-file.js';
-import type { DayPlan } from './depth-plan.js';
+import { BatchTable, number } from './batch-table.js';
+import { type DayPlan, piecesOf } from './depth-plan.js';
 import type { DepthDataset } from './layout.js';
-import { BLOCKS_AT_ONCE, type ExportSource } from './source.js';
+import { SCORE_COLUMNS, scoreBatches } from './score-rows.js';
+import type { StagedBlocks } from './staged-blocks.js';
 
 /** Every market counts. */
 const NO_FILTER = { types: null, excludeTypes: null, venues: null, excludeVenues: null };
@@ -83,104 +82,23 @@ function slotColumn<T>(
   return { name, ...distinctTexts(slots.map(value)) };
 }
 
-/** Blocks of segments in a file that has no name: nothing of it is left over, and it is in nobody's memory. */
-export class StagedBlocks {
-  private readonly places = new Map<number, { at: number; length: number }>();
-
-  private constructor(private readonly file: number) {}
-
-  /**
-   * Reads the blocks of segments, in bounded parts.
-   * @param file where they may be put
-   * @throws SegmentGoneError if one was replaced
-   */
-  static async read(
-    source: ExportSource,
-    segmentIds: readonly number[],
-    file: string,
-  ): Promise<StagedBlocks> {
-    const handle = await open(file, 'w', 0o600);
-    try {
-      const staged = new StagedBlocks(openSync(file, 'r'));
-      unlinkSync(file);
-      try {
-        let at = 0;
-        for (let i = 0; i < segmentIds.length; i += BLOCKS_AT_ONCE) {
-          const ids = segmentIds.slice(i, i + BLOCKS_AT_ONCE);
-          const blocks = await source.exportBlocks(ids);
-          if (blocks === null) throw new SegmentGoneError('a segment was replaced');
-          for (const [n, block] of blocks.entries()) {
-            await writeFully(handle, block, at);
-            staged.places.set(ids[n], { at, length: block.length });
-            at += block.length;
-          }
-        }
-        return staged;
-      } catch (error) {
-        staged.close();
-        throw error;
-      }
-    } finally {
-      await handle.close();
-    }
-  }
-
-  block(segmentId: number): Uint8Array {
-    const { at, length } = this.places.get(segmentId)!;
-    const block = new Uint8Array(length);
-    for (let done = 0; done < length;) {
-      const read = readSync(this.file, block, done, length - done, at + done);
-      if (read === 0) throw new Error('the staged blocks were cut short');
-      done += read;
-    }
-    return block;
-  }
-
-  close(): void {
-    closeSync(this.file);
-  }
-}
-
-/** Consecutive snapshots of a plan that are in one segment. */
-interface Piece {
-  segmentId: number;
-  rows: number[];
-}
-
-function piecesOf({ snapshots, segmentIds }: DayPlan): Piece[] {
-  const pieces: Piece[] = [];
-  for (const { segment, row } of snapshots) {
-    const segmentId = segmentIds[segment];
-    const last = pieces.at(-1);
-    if (last?.segmentId === segmentId) last.rows.push(row);
-    else pieces.push({ segmentId, rows: [row] });
-  }
-  return pieces;
-}
-
-/** The ids of a plan's segments that have snapshots of it. */
-export function segmentsOf(plan: DayPlan): number[] {
-  return [...new Set(piecesOf(plan).map(({ segmentId }) => segmentId))];
-}
-
 /** No page ends within a segment. */
 const NO_LIMITS = { maxCells: Infinity, maxSnapshots: Infinity };
 
-/** The cells of a plan, segment by segment; each is valid until the next one is made. */
+/** Batches of a plan's cells, segment by segment; each is valid until the next one is made. */
 function* drawn(
   plan: DayPlan,
   { group, band, slots }: ShownMarkets,
   blocks: StagedBlocks,
-): Generator<PageSnapshots, void> {
+  batch: (page: PageSnapshots) => GivenBatch,
+): Generator<GivenBatch, void> {
   const newCells = reusedCells();
   for (const { segmentId, rows } of piecesOf(plan)) {
     const runs = [decodeRun(blocks.block(segmentId))];
     const selection = { run: new Uint8Array(rows.length), row: rows };
     const input = { runs, selection, query: { group, band } };
-    yield columnsOf(
-      draw(input, slots, NO_LIMITS, () => undefined, newCells),
-      { group },
-    );
+    const cells = draw(input, slots, NO_LIMITS, () => undefined, newCells);
+    yield batch(columnsOf(cells, { group }));
   }
 }
 
@@ -203,45 +121,34 @@ export function depthSource(token: TokenName, plan: DayPlan, table: GivenTable):
   };
 }
 
-/** A table that is read once. */
-class DepthTable implements GivenTable {
-  /** Rows that were read. */
-  rowCount = 0;
-
-  constructor(
-    readonly columns: readonly GivenColumn[],
-    private readonly pages: Iterator<PageSnapshots, void>,
-    private readonly batch: (page: PageSnapshots) => GivenBatch,
-  ) {}
-
-  next(): GivenBatch | null {
-    const page = this.pages.next();
-    if (page.done === true) return null;
-    const batch = this.batch(page.value);
-    this.rowCount += batch.rowCount;
-    return batch;
-  }
+/** How a file shows its rows: its token's markets, and those of the asset's other leg. */
+export interface ShownDepth {
+  markets: ShownMarkets;
+  /** In order of first arrival. */
+  own: readonly Market[];
+  ofLeg: readonly Market[];
 }
 
 /** The rows of a file of depth. */
 export function depthTable(
   dataset: DepthDataset,
   plan: DayPlan,
-  markets: ShownMarkets,
+  { markets, own, ofLeg }: ShownDepth,
   blocks: StagedBlocks,
-): DepthTable {
-  const pages = drawn(plan, markets, blocks);
+): BatchTable {
   const { columns } = markets;
-  return dataset === 'snapshots'
-    ? new DepthTable(SNAPSHOT_COLUMNS, pages, snapshotBatch)
-    : new DepthTable(cellColumns(columns), pages, (page) => cellBatch(page, columns));
+  switch (dataset) {
+    case 'scores':
+      return new BatchTable(SCORE_COLUMNS, scoreBatches(plan, own, ofLeg, blocks));
+    case 'snapshots':
+      return new BatchTable(SNAPSHOT_COLUMNS, drawn(plan, markets, blocks, snapshotBatch));
+    case 'cells':
+      return new BatchTable(
+        cellColumns(columns),
+        drawn(plan, markets, blocks, (page) => cellBatch(page, columns)),
+      );
+  }
 }
-
-const number = (name: string, type: GivenColumn['type']): GivenColumn => ({
-  name,
-  type,
-  nullable: false,
-});
 
 const cellColumns = (columns: readonly SlotColumn[]): GivenColumn[] => [
   number('t', 'BIGINT'),

@@ -9,6 +9,7 @@ import { absent, DiskFullError, InputError, isDiskFull } from '../errors.js';
 import { takeLock } from '../file-lock.js';
 import {
   EXPORT_FOLDERS,
+  holdersOfFile,
   type ExportFile,
   type ExportIndex,
   type ExportView,
@@ -21,7 +22,8 @@ import {
   partialOf,
 } from './layout.js';
 
-const isOurs = (file: string): boolean => nameOf(file) !== null || tableOfFile(file) !== null;
+const isOurs = (file: string): boolean =>
+  [nameOf, tableOfFile, holdersOfFile].some((read) => read(file) !== null);
 
 /** How often `_fathom.json` is written while files are. */
 const INDEX_EVERY_MS = 5000;

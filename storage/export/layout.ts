@@ -7,14 +7,18 @@ import type { TokenName } from '../contract.js';
 import { EXPORT_TABLES, type ExportTableName } from './table-columns.js';
 
 /** Datasets of depth: a file for each day, token and tier. */
-export const DEPTH_DATASETS = ['cells', 'snapshots'] as const;
+export const DEPTH_DATASETS = ['cells', 'snapshots', 'scores'] as const;
 export type DepthDataset = (typeof DEPTH_DATASETS)[number];
 /** Datasets that are tables of the store: whole, or a file for each day. */
 export const TABLE_DATASETS = ['dca_orders', 'limit_orders', 'dlmm_hours', 'token_hours'] as const;
-export const EXPORT_DATASETS = [...DEPTH_DATASETS, ...TABLE_DATASETS] as const;
+/** The dataset of holder snapshots: a file for each day and token. */
+export const HOLDERS = 'holders';
+export const EXPORT_DATASETS = [...DEPTH_DATASETS, HOLDERS, ...TABLE_DATASETS] as const;
 export type ExportDataset = (typeof EXPORT_DATASETS)[number];
 /** What a run without others exports; every run adds TOKENS. */
-export const DEFAULT_DATASETS: readonly ExportDataset[] = DEPTH_DATASETS;
+export const DEFAULT_DATASETS: readonly ExportDataset[] = ['cells', 'snapshots'];
+/** Datasets whose files lie in folders of a chain and a date. */
+export const DATASETS_BY_CHAIN: readonly string[] = [...DEPTH_DATASETS, HOLDERS];
 /** The table of all tokens, to find addresses by symbols. */
 export const TOKENS = 'tokens';
 /** The folders of an export. */
@@ -73,6 +77,21 @@ export function depthFile(
   return `${dataset}/chain=${chain}/date=${dateOf(dayS)}/${address}-${tier}.parquet`;
 }
 
+/** A file with a day of a mint's holder snapshots. */
+export function holderFile(address: string, dayS: number): string {
+  return `${HOLDERS}/chain=mainchain/date=${dateOf(dayS)}/${address}.parquet`;
+}
+
+const HOLDER_FILE = /^holders\/chain=mainchain\/date=(\d{4}-\d\d-\d\d)\/([0-9A-Za-z]+)\.parquet$/;
+
+/** The mint and the day of a file of holders; null for other files. */
+export function holdersOfFile(file: string): { address: string; dayS: number } | null {
+  const [, date, address] = HOLDER_FILE.exec(file) ?? [];
+  return date === undefined ? null : { address, dayS: secondsOf(date) };
+}
+
+const secondsOf = (date: string): number => Date.parse(`${date}T00:00:00Z`) / 1000;
+
 /** A file with a table, or with a day of it. */
 export function tableFile(table: ExportTableName, dayS: number | null): string {
   const folder = dayS === null ? '' : `date=${dateOf(dayS)}/`;
@@ -87,7 +106,7 @@ export function tableOfFile(file: string): { table: ExportTableName; dayS: numbe
   const [, name, date] = TABLE_FILE.exec(file) ?? [];
   const table = (Object.keys(EXPORT_TABLES) as ExportTableName[]).find((known) => known === name);
   if (table === undefined) return null;
-  return { table, dayS: date === undefined ? null : Date.parse(`${date}T00:00:00Z`) / 1000 };
+  return { table, dayS: date === undefined ? null : secondsOf(date) };
 }
 
 /** What the name of a file says about its data. */
@@ -104,7 +123,7 @@ const DEPTH_FILE =
 export function nameOf(file: string): NamedFile | null {
   const [, dataset, chain, date, address, tier] = DEPTH_FILE.exec(file) ?? [];
   if (!DEPTH_DATASETS.some((known) => known === dataset)) return null;
-  const dayS = Date.parse(`${date}T00:00:00Z`) / 1000;
+  const dayS = secondsOf(date);
   return Number.isNaN(dayS) ? null : ({ dataset, chain, address, tier, dayS } as NamedFile);
 }
 

@@ -1,15 +1,20 @@
 /** What an export reads from a store, in bounded parts: operations of commands (storage/operations.ts). */
 import { MAX_T_S } from '../../compute/ingest/fields.js';
+import { CHECKSUM_BYTES } from '../../compute/holders/block-format.js';
+import { noNames, type OwnerNames } from '../../compute/holders/owners.js';
 import type { Market } from '../../compute/market.js';
-import { SegmentGoneError, type TokenName } from '../contract.js';
+import { type Coverage, SegmentGoneError, type TokenName } from '../contract.js';
 import { byTier, type Directory, lastTime, overlapping } from '../depth/directory.js';
 import type { Catalog } from '../depth/catalog.js';
 import type { DepthReader } from '../depth/depth-reader.js';
 import type { Directories } from '../depth/directories.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
+import { readBlocks } from '../holders/holder-blocks.js';
+import { readNamesFrom } from '../holders/owner-names.js';
 import { identityOf } from '../keys/pepper.js';
 import { readMeta } from '../meta.js';
+import { uint32Of } from '../typed-arrays.js';
 import { dayOf } from './layout.js';
 import {
   type ExportTableName,
@@ -27,12 +32,28 @@ export const BLOCKS_AT_ONCE = 32;
 /** A token as exports list it. */
 export interface ExportToken extends TokenName {
   tokenId: number;
-  symbol: string | null;
-  name: string | null;
-  decimals: number | null;
   asset: string | null;
+  coverage: Coverage;
+  /** Whether its row has a price, which counts while it has no snapshot. */
+  isPriced: boolean;
   /** Another text once the stored segments of its depth are others; null without depth. */
   stamp: string | null;
+}
+
+/** A mint with holder snapshots. */
+export interface ExportHolderToken {
+  address: string;
+  /** Another text once its stored blocks are others. */
+  stamp: string;
+}
+
+/** A block of holder snapshots. */
+export interface ExportHolderBlock {
+  blockId: number;
+  /** Epoch seconds, ascending. */
+  times: Uint32Array;
+  /** The checksum at its start: other contents have another one. */
+  checksum: string;
 }
 
 /** A window of a token's depth: `fromS <= t < toS`. */
@@ -63,6 +84,14 @@ export interface ExportSource {
   exportTableParts(name: ExportTableName, fromS: number, toS: number): Promise<TablePart[]>;
   /** The next rows of such a file; see tableRows(). */
   exportTableRows(name: ExportTableName, dayS: number | null, after: number): Promise<TableRows>;
+  /** The next mints with holder snapshots after `afterAddress`, ascending; none after the last one. */
+  exportHolderTokens(afterAddress: string): Promise<ExportHolderToken[]>;
+  /** A mint's blocks of holder snapshots, ascending in time, without overlap; none if it has none. */
+  exportHolderBlocks(address: string): Promise<ExportHolderBlock[]>;
+  /** The names of a mint's owners from `firstOwner` on, some at a time; none after the last one. @throws DamageError */
+  exportHolderNames(address: string, firstOwner: number): Promise<OwnerNames>;
+  /** One of these blocks; null if it was replaced. */
+  exportHolderBlock(blockId: number): Promise<Uint8Array | null>;
   /** Which store it is, and where it stands among its commits. */
   exportPosition(): Promise<ExportPosition>;
   /** Days of the token's snapshots that commits after a position have revised or deleted; null if any may be. */
@@ -90,15 +119,15 @@ export class StoreExports implements ExportSource {
   async exportTokens(afterId: number): Promise<ExportToken[]> {
     const { database } = this.parts;
     const rows = await database.rows(
-      `SELECT token_id, chain, address, symbol, name, decimals, asset, stamp
+      `SELECT token_id, chain, address, asset, coverage, price_usd IS NOT NULL, stamp
        FROM (SELECT * FROM tokens WHERE token_id > ? ORDER BY token_id LIMIT ${TOKENS_AT_ONCE})
        LEFT JOIN (SELECT token_id, count(*) || '-' || max(segment_id) || '-' || bit_xor(hash(segment_id)) AS stamp
                   FROM segments WHERE token_id > ? GROUP BY token_id) USING (token_id)
        ORDER BY token_id`,
       [afterId, afterId],
     );
-    return rows.map(([tokenId, chain, address, symbol, name, decimals, asset, stamp]) => {
-      return { tokenId, chain, address, symbol, name, decimals, asset, stamp } as ExportToken;
+    return rows.map(([tokenId, chain, address, asset, coverage, isPriced, stamp]) => {
+      return { tokenId, chain, address, asset, coverage, isPriced, stamp } as ExportToken;
     });
   }
 
@@ -130,6 +159,40 @@ export class StoreExports implements ExportSource {
 
   exportTableRows(name: ExportTableName, dayS: number | null, after: number): Promise<TableRows> {
     return tableRows(this.parts.database, name, dayS, after);
+  }
+
+  async exportHolderTokens(afterAddress: string): Promise<ExportHolderToken[]> {
+    const rows = await this.parts.database.rows(
+      `SELECT token_address, count(*) || '-' || max(block_id) || '-' || bit_xor(hash(block_id))
+       FROM (SELECT * FROM holder_tokens WHERE token_address > ? ORDER BY token_address LIMIT ${TOKENS_AT_ONCE})
+       JOIN holder_blocks USING (holder_id) GROUP BY token_address ORDER BY token_address`,
+      [afterAddress],
+    );
+    return rows.map(([address, stamp]) => ({ address, stamp }) as ExportHolderToken);
+  }
+
+  async exportHolderBlocks(address: string): Promise<ExportHolderBlock[]> {
+    const rows = await this.parts.database.rows(
+      `SELECT block_id, times, hex(data[1:${CHECKSUM_BYTES}])
+       FROM holder_tokens JOIN holder_blocks USING (holder_id) JOIN holder_block_parts USING (block_id)
+       WHERE token_address = ? AND part = 0`,
+      [address],
+    );
+    const blocks = rows.map(([blockId, times, checksum]) => {
+      return { blockId, times: uint32Of(times as Uint8Array), checksum } as ExportHolderBlock;
+    });
+    return blocks.sort((a, b) => a.times[0] - b.times[0]);
+  }
+
+  async exportHolderNames(address: string, firstOwner: number): Promise<OwnerNames> {
+    const { database } = this.parts;
+    const sql = 'SELECT holder_id FROM holder_tokens WHERE token_address = ?';
+    const [row] = await database.rows(sql, [address]);
+    return row === undefined ? noNames() : readNamesFrom(database, row[0] as number, firstOwner);
+  }
+
+  async exportHolderBlock(blockId: number): Promise<Uint8Array | null> {
+    return (await readBlocks(this.parts.database, [blockId])).get(blockId) ?? null;
   }
 
   async exportPosition(): Promise<ExportPosition> {

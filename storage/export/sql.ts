@@ -6,7 +6,7 @@ import { absent, InputError } from '../errors.js';
 import { type CheckedQuery, QueryDatabase, queryError } from '../duckdb/query-database.js';
 import { globEscaped, literal } from '../parquet-file.js';
 import { readIndex } from './folder.js';
-import { DEPTH_DATASETS, EXPORT_DATASETS, EXPORT_FOLDERS } from './layout.js';
+import { DATASETS_BY_CHAIN, EXPORT_DATASETS, EXPORT_FOLDERS } from './layout.js';
 
 /** Memory of the DuckDB that runs the query; it writes the rest into a temporary folder. */
 const QUERY_MEMORY_MIB = 1024;
@@ -33,8 +33,9 @@ export async function openExport(folder: string, temporary: string): Promise<Que
   for (const dataset of EXPORT_FOLDERS) {
     if (!(await hasFiles(path.join(real, dataset)))) continue;
     const files = literal(globEscaped(path.join(real, dataset)) + '/**/*.parquet');
-    const isDepth = DEPTH_DATASETS.some((known) => known === dataset);
-    const hive = isDepth ? `, hive_types = {'chain': VARCHAR, 'date': DATE}` : '';
+    const hive = DATASETS_BY_CHAIN.includes(dataset)
+      ? `, hive_types = {'chain': VARCHAR, 'date': DATE}`
+      : '';
     views.push(
       `CREATE VIEW ${dataset} AS SELECT * FROM read_parquet(${files}, hive_partitioning = true${hive})`,
     );

@@ -4,7 +4,9 @@ import { distinctTexts } from '../../compute/replay/arrow-columns.js';
 import { DAY_S } from '../../compute/time.js';
 import type { GivenColumn, GivenTable, GivenValues } from '../duckdb/given-columns.js';
 import type { StoreOperations } from '../operations.js';
-import type { ParquetColumn, ParquetSource } from '../parquet-file.js';
+import type { ParquetColumn, ParquetSource, ParquetWriter } from '../parquet-file.js';
+import type { ExportJob, Window } from './job.js';
+import { dayOf, TABLE_DATASETS, tableFile, tableOfFile, TOKENS } from './layout.js';
 import {
   type ExportTableName,
   tableOf,
@@ -16,19 +18,60 @@ import {
 /** Attempts to read a table that changes meanwhile. */
 const MAX_READS = 10;
 
+/** Brings the datasets up to date that are tables: whole ones, and the days of the window. */
+export async function exportTables(job: ExportJob, writer: ParquetWriter): Promise<void> {
+  const { datasets, folder, fromS, toS } = job.request;
+  for (const table of [TOKENS, ...TABLE_DATASETS] as const) {
+    if (table !== TOKENS && !datasets.includes(table)) continue;
+    const days = { fromS: dayOf(fromS), toS: dayOf(toS - 1) + DAY_S };
+    const parts = await job.store.exportTableParts(table, days.fromS, days.toS);
+    const kept = new Set(parts.map(({ dayS }) => tableFile(table, dayS)));
+    for (const part of parts) await writeTable(job, table, part, days, writer);
+    for (const file of Object.keys(folder.files)) {
+      const named = tableOfFile(file);
+      if (named?.table !== table || kept.has(file)) continue;
+      const { dayS } = named;
+      if (dayS === null || (dayS >= days.fromS && dayS < days.toS)) job.dropped.add(file);
+    }
+  }
+}
+
+async function writeTable(
+  job: ExportJob,
+  table: ExportTableName,
+  wanted: TablePart,
+  days: Window,
+  writer: ParquetWriter,
+): Promise<void> {
+  const { dayS } = wanted;
+  const file = tableFile(table, dayS);
+  if (await job.isAsListed(file, digestOfPart(table, wanted))) return;
+  const read = await readPart(job.store, table, wanted);
+  if (read === null) {
+    if (job.request.folder.files[file] !== undefined) job.dropped.add(file);
+    return;
+  }
+  const { part, rowCount, source } = read;
+  const window = dayS === null ? days : { fromS: dayS, toS: dayS + DAY_S };
+  await job.put(file, digestOfPart(table, part), window, async (to) => {
+    await writer.write(source, to);
+    return rowCount;
+  });
+}
+
 /** The digest of a file in `_fathom.json`. */
-export const digestOfPart = (name: ExportTableName, { digest }: TablePart): string =>
+const digestOfPart = (name: ExportTableName, { digest }: TablePart): string =>
   createHash('sha256').update(`${name} ${digest}`).digest('hex').slice(0, 32);
 
 /** A table's rows, read whole, and what they are: another reading of the table may have found others. */
-export interface ReadPart {
+interface ReadPart {
   part: TablePart;
   rowCount: number;
   source: ParquetSource;
 }
 
 /** Reads the rows of a file; null if there are none any more. @throws Error if it changes all the time */
-export async function readPart(
+async function readPart(
   store: StoreOperations,
   name: ExportTableName,
   wanted: TablePart,

@@ -10,7 +10,7 @@ import { MAX_VALUE_BYTES, type Statements } from '../duckdb/statements.js';
 const COUNT_BYTES = 4;
 /** Bytes of a name: its length is stored as one byte. */
 const MAX_NAME_BYTES = 255;
-/** Chunks that checkNames() reads at once: at most 1 MiB. */
+/** Chunks that readNamesFrom() reads at once: at most 1 MiB. */
 const CHUNKS_AT_ONCE = 16;
 
 export interface OwnerChunk {
@@ -72,6 +72,19 @@ export async function readNames(
 }
 
 /**
+ * Some names from owner `firstOwner` on, the first one of a piece; none after the last one.
+ * @throws Error if a chunk is damaged or missing
+ */
+export async function readNamesFrom(
+  statements: Pick<Statements, 'rows'>,
+  holderId: number,
+  firstOwner: number,
+): Promise<OwnerNames> {
+  const chunks = await readChunks(statements, holderId, firstOwner, CHUNKS_AT_ONCE);
+  return unpackNames(chunks, firstOwner);
+}
+
+/**
  * Reads a token's names in short pieces.
  * @throws Error if a chunk is damaged or missing
  */
@@ -80,10 +93,8 @@ export async function checkNames(
   holderId: number,
 ): Promise<void> {
   try {
-    for (let owner = 0, isLast = false; !isLast;) {
-      const chunks = await readChunks(statements, holderId, owner, CHUNKS_AT_ONCE);
-      owner += unpackNames(chunks, owner).offsets.length - 1;
-      isLast = chunks.length < CHUNKS_AT_ONCE;
+    for (let owner = 0, count = 1; count > 0; owner += count) {
+      count = (await readNamesFrom(statements, holderId, owner)).offsets.length - 1;
     }
   } catch {
     // A commit between two pieces may renumber the owners; then all names are read in one statement.

@@ -5,7 +5,7 @@ import { TIERS } from '../../../compute/market.js';
 import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import type { TokenName } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
-import type { ExportCounts, ExportRequest } from '../../../storage/export/export.js';
+import type { ExportCounts, ExportRequest } from '../../../storage/export/job.js';
 import { DEFAULT_DATASETS, EXPORT_DATASETS } from '../../../storage/export/layout.js';
 import { MAX_PCT, MIN_PCT, STEP_NAMES, STEPS } from '../../replay/parameters.js';
 import { defineCommand } from '../command.js';

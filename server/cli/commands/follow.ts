@@ -1,5 +1,5 @@
 /** `fathom follow TOKEN`: prints depth as it changes, from a running server. */
-import { fathomClient, type NamedToken } from '../../../client/index.js';
+import { fathomClient, type LiveMessage, type NamedToken } from '../../../client/index.js';
 import {
   DEFAULT_URL,
   interruptible,
@@ -15,7 +15,7 @@ import { defineCommand } from '../command.js';
 import { CursorFile, endsWithinLine } from '../cursor-file.js';
 import type { Flags, FlagValues } from '../flags.js';
 import { servedAddress, token } from '../named-token.js';
-import { printNote } from '../output.js';
+import { jsonText, printNote } from '../output.js';
 
 /** Flags that are sent to the server. */
 const PASSED_ON = {
@@ -72,6 +72,11 @@ async function follow(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promi
   await interruptible(async (interrupt) => {
     const signal = AbortSignal.any([interrupt, readerGone.signal]);
     let kept: CursorFile | null = null;
+    const printed = async (message: LiveMessage): Promise<void> => {
+      await print(`${jsonText(message)}\n`, signal);
+      if (message.type === 'heartbeat') await kept?.saveQuietly(message);
+      else await kept?.save(message);
+    };
     try {
       const address = await servedAddress(client, named, 'TOKEN', signal);
       const view = parametersOf(flags, Object.keys(VIEW_FLAGS));
@@ -80,13 +85,15 @@ async function follow(named: NamedToken, flags: FlagValues<typeof FLAGS>): Promi
         if (await endsWithinLine()) await print('\n', signal);
       }
       const begin = beginning(flags, kept);
-      const onCursor = (cursor: string) => kept?.saveQuietly(cursor);
+      const onCursor = (cursor: string, next_from: number) =>
+        kept?.saveQuietly({ cursor, next_from });
       const options = { heartbeats, signal, onCursor };
+      const interrupted = kept?.interrupted ?? null;
+      if (interrupted !== null) await printed(interrupted);
       // The server checks them.
       for await (const message of client.follow(address, { ...view, ...begin }, options)) {
-        await print(`${JSON.stringify(message)}\n`, signal);
-        if (message.type === 'heartbeat') await kept?.saveQuietly(message.cursor);
-        else await kept?.save(message.cursor);
+        await kept?.begin(message);
+        await printed(message);
       }
     } catch (error) {
       // Ctrl-C and a reader that closes its end, such as `head`, are the normal ends of this command.

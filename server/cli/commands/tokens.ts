@@ -134,7 +134,8 @@ function printCsv(tokens: readonly ListedToken[]): void {
   printLine(CSV_COLUMNS.join(','));
   for (const token of tokens) {
     const values = CSV_COLUMNS.map((name) => token[name] ?? null);
-    printLine(values.map((value) => csvField(value === null ? null : String(value))).join(','));
+    const texts = values.map((value) => (value === null ? null : withoutControls(String(value))));
+    printLine(texts.map(csvField).join(','));
   }
 }
 
@@ -161,9 +162,13 @@ function printRows(tokens: readonly ListedToken[]): void {
 
 const day = (t: number): string => isoOf(t).slice(0, 10);
 
+/** What a token's issuer has chosen cannot command the terminal. */
+const withoutControls = (text: string): string =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
+
 /** At most `length` characters, none of them a control character. */
 function shortened(text: string, length: number): string {
-  const chars = [...text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')];
+  const chars = [...withoutControls(text)];
   return chars.length <= length ? chars.join('') : `${chars.slice(0, length - 1).join('')}…`;
 }
 
