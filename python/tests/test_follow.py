@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import subprocess
 import sys
@@ -204,6 +205,32 @@ def test_a_killed_program_continues_by_its_cursor_file(live: Live, tmp_path: Pat
         assert isinstance(message, LiveSnapshots)
         assert message.snapshots[-1].t == live.now + 120
         assert len(message.snapshots) < 4
+
+
+def test_takes_back_what_a_killed_program_may_have_handled(live: Live, tmp_path: Path) -> None:
+    file = tmp_path / "cursor"
+    with Client(live.server.url, live.key) as client:
+        # As a killed program leaves the file.
+        history = next(client.follow(TOKEN, "-1h", cursor_file=file))
+        assert isinstance(history, LiveSnapshots)
+        times = [one.t for one in history.snapshots]
+        assert json.loads(file.read_text())["handling"]["t"] == times
+        live.delete(-60)
+        told: list[LiveMessage] = []
+        for message in client.follow(TOKEN, cursor_file=file, heartbeats=True):
+            told.append(message)
+            if message.type == "heartbeat":
+                break
+        taken_back, repeated = told[:2]
+        assert isinstance(taken_back, LiveDeleted)
+        assert isinstance(repeated, LiveSnapshots)
+        assert taken_back.t == times
+        assert [one.t for one in repeated.snapshots] == [t for t in times if t != live.now - 60]
+        assert "handling" not in json.loads(file.read_text())
+        live.put(240)
+        message = next(client.follow(TOKEN, cursor_file=file))
+        assert isinstance(message, LiveSnapshots)
+        assert [one.t for one in message.snapshots] == [live.now + 240]
 
 
 def test_leaving_the_loop_ends_the_stream(live: Live) -> None:

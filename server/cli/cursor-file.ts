@@ -19,6 +19,8 @@ const STDOUT = 1;
 const QUIET_SAVE_MS = 60_000;
 
 type Followed = Omit<DownloadRequest, 'url'>;
+/** The id of the only subscription of an event stream, which its messages have. */
+const STREAM_ID = 'stream';
 /** What everything printed before ends with. */
 type Position = Pick<LiveMessage, 'cursor' | 'next_from'>;
 
@@ -74,9 +76,10 @@ export class CursorFile {
    * What to print first: the run before may have printed these times, which come again as they are now. null: it has
    * not been killed while it printed new snapshots.
    */
-  get interrupted(): LiveDeleted | null {
+  get interrupted(): (LiveDeleted & { id: string }) | null {
     const { cursor = '', printing } = this.kept ?? {};
-    return printing === undefined ? null : { type: 'deleted', ...printing, cursor };
+    if (printing === undefined) return null;
+    return { type: 'deleted', id: STREAM_ID, ...printing, cursor };
   }
 
   /** Call before a message is printed. */

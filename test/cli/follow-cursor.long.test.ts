@@ -85,7 +85,7 @@ it('what all runs printed is what /replay shows', { timeout: 3_600_000 }, async 
   await follower.kill('SIGINT');
   const { messages, cutOff } = follower.read();
   expect(messages.map(({ type }) => type)).not.toContain('reset');
-  // A kill repeats at most the message that it hits.
+  // A kill repeats at most the message that it hits, once its snapshots have been taken back.
   const repeated = messages.length - new Set(messages.map((one) => JSON.stringify(one))).size;
   expect(repeated + cutOff, `seed ${SEED}`).toBeLessThanOrEqual(KILLS);
 });

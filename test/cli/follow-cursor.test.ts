@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import type { ReplayPage } from '../../client/index.js';
+import { fathomClient, type ReplayPage } from '../../client/index.js';
+import { CursorFile } from '../../server/cli/cursor-file.js';
 import { fathom, newKey, serveHere, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { deleteSnapshots, ingestCells } from '../support/live-client.js';
@@ -39,7 +40,6 @@ it('continues after a kill with what came, was revised and was deleted, from its
   const same = async () => JSON.stringify(follower.held()) === JSON.stringify(await shown());
   follower.start();
   await eventually('the history', same);
-  // What was printed and not yet saved comes again, as it is then: deletions meanwhile are not told.
   await eventually('its cursor', () => follower.isAtItsEnd);
   await follower.kill();
   const before = follower.read().messages.length;
@@ -81,6 +81,44 @@ it('continues after a kill with what came, was revised and was deleted, from its
   await moved.kill();
 });
 
+it('takes back what a killed run may have printed, so that deletions since are told', async () => {
+  const words = [MINT, '--from', String(T0), '--group', 'all', '--url', service.url];
+  const follower = new Follower(words, key);
+  const same = async () => JSON.stringify(follower.held()) === JSON.stringify(await shown());
+  follower.start();
+  await eventually('the history', async () => (await same()) && follower.isAtItsEnd);
+  await follower.kill('SIGINT');
+  const times = [T0 + 3600, T0 + 3660];
+  await ingestCells(
+    directory,
+    times.map((t) => [t, 5]),
+  );
+  // A run that is killed between a printed message and its cursor.
+  const kept = await CursorFile.open(follower.cursorFile, {
+    address: MINT,
+    parameters: { group: 'all' },
+  });
+  const { cursor } = kept;
+  expect([typeof cursor, kept.interrupted]).toEqual(['string', null]);
+  const client = fathomClient({ url: service.url, key });
+  for await (const message of client.follow(MINT, { group: 'all', cursor: cursor ?? '' })) {
+    await kept.begin(message);
+    writeFileSync(follower.out, `${JSON.stringify(message)}\n`, { flag: 'a' });
+    break;
+  }
+  await kept.release();
+  expect(follower.held().map(({ t }) => t)).toEqual(expect.arrayContaining(times));
+  await deleteSnapshots(directory, times[0], times[0] + 1);
+  const before = follower.read().messages.length;
+  follower.start();
+  await eventually('the deletion', async () => (await same()) && follower.isAtItsEnd);
+  expect(follower.read().messages.slice(before)).toMatchObject([
+    { type: 'deleted', t: times, cursor, next_from: times[0] },
+    { type: 'snapshots', snapshots: [{ t: times[1] }] },
+  ]);
+  await follower.kill('SIGINT');
+});
+
 it('keeps where a subscription without history began, before anything came', async () => {
   const follower = new Follower([MINT, '--url', service.url], key);
   follower.start();
@@ -99,6 +137,7 @@ it.each([
   ['null', 1, 'is damaged'],
   [JSON.stringify({ ...OWN, version: 2 }), 1, 'is damaged'],
   [JSON.stringify({ ...OWN, cursor: '' }), 1, 'is damaged'],
+  [JSON.stringify({ ...OWN, printing: { t: [1, 'x'], next_from: 1 } }), 1, 'is damaged'],
   [
     JSON.stringify({ ...OWN, address: OTHER_MINT }),
     1,

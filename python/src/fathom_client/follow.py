@@ -59,6 +59,9 @@ SILENCE_S = 16.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 """The longest event. The server's have about 0.5 MB, unless a single snapshot is larger."""
 
+STREAM_ID = "stream"
+"""The id of the only subscription of an event stream, which its messages have."""
+
 # What the server's close codes stand for.
 CLOSED: Mapping[int, tuple[type[FathomError], int]] = {
     4401: (AuthError, 401),
@@ -85,6 +88,9 @@ async def follow(
         file = CursorFile(Path(cursor_file), given_view)
     if file is not None and (kept := file.read()) is not None:
         begin = {"cursor": kept}
+        if file.interrupted is not None:
+            yield file.interrupted
+            file.write(kept)
     failures = 0
     while True:
         response: httpx.Response | None = None
@@ -105,10 +111,12 @@ async def follow(
                 if kind == "closing":
                     retry_s = message["retry_ms"] / 1000
                 elif _is_yielded(message, heartbeats):
+                    if file is not None:
+                        file.begin(message)
                     yield decode(TYPES[message["type"]], message)
                 # Here, the caller has handled the message.
                 if file is not None:
-                    file.write(message["cursor"])
+                    file.write(message["cursor"], message["next_from"])
             raise httpx.RemoteProtocolError("the connection was closed")
         except (FathomError, httpx.HTTPError) as error:
             failure = (
@@ -133,7 +141,12 @@ async def follow(
 
 
 class CursorFile:
-    """A file with a cursor, and what it is of: it is there whole or not at all."""
+    """A file with a cursor, and what it is of: it is there whole or not at all.
+
+    While the caller handles a message with new snapshots, the file also has their times: if the caller
+    ends then, nobody knows whether it has handled them, and the server would not tell that one of them
+    has been deleted since.
+    """
 
     def __init__(self, path: Path, request: Mapping[str, str]) -> None:
         """
@@ -143,6 +156,10 @@ class CursorFile:
         self._path = path
         self._request = dict(request)
         self._written: str | None = None
+        self._next_from: int | None = None
+        self._is_handling = False
+        self.interrupted: LiveDeleted | None = None
+        """What to yield first: the run before may have handled these times, which come again."""
 
     def read(self) -> str | None:
         """The cursor; None if there is no file.
@@ -156,23 +173,45 @@ class CursorFile:
             return None
         try:
             kept = json.loads(text)
-            request, cursor = kept["request"], kept["cursor"]
+            request, cursor = kept["request"], str(kept["cursor"])
+            if (handling := kept.get("handling")) is not None:
+                t, next_from = [int(one) for one in handling["t"]], int(handling["next_from"])
+                self._is_handling = True
+                self.interrupted = LiveDeleted(
+                    type="deleted", id=STREAM_ID, t=t, next_from=next_from, cursor=cursor
+                )
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"cursor_file: {self._path} is not a file of follow") from error
         if request != self._request:
             raise ValueError(
                 f"cursor_file: {self._path} belongs to another request: {json.dumps(request)}"
             )
-        self._written = str(cursor)
-        return self._written
-
-    def write(self, cursor: str) -> None:
-        if cursor == self._written:
-            return
-        new = self._path.with_name(f"{self._path.name}.new")
-        new.write_text(json.dumps({"request": self._request, "cursor": cursor}) + "\n")
-        new.replace(self._path)
         self._written = cursor
+        return cursor
+
+    def begin(self, message: Mapping[str, Any]) -> None:
+        """Call before the caller gets a message."""
+        if message["type"] != "snapshots" or self._written is None:
+            return
+        t = [one["t"] for one in message["snapshots"]]
+        if t:
+            next_from = t[0] if self._next_from is None else self._next_from
+            self._replace({"cursor": self._written, "handling": {"t": t, "next_from": next_from}})
+            self._is_handling = True
+
+    def write(self, cursor: str, next_from: int | None = None) -> None:
+        """Call after the caller has handled everything up to a cursor."""
+        self._next_from = next_from
+        if cursor == self._written and not self._is_handling:
+            return
+        self._replace({"cursor": cursor})
+        self._written = cursor
+        self._is_handling = False
+
+    def _replace(self, kept: Mapping[str, Any]) -> None:
+        new = self._path.with_name(f"{self._path.name}.new")
+        new.write_text(json.dumps({"request": self._request, **kept}) + "\n")
+        new.replace(self._path)
 
 
 def _is_yielded(message: Mapping[str, Any], heartbeats: bool) -> bool:
