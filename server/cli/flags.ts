@@ -214,18 +214,28 @@ export function asksForHelp(given: readonly string[], flags: Flags): boolean {
   return words.some((word, i) => HELP_FLAGS.includes(word) && (end < 0 || i < end));
 }
 
-/** Joins `--from -24h` into one word: parseArgs would take -24h for a flag. */
+/**
+ * Joins `--from -24h` into one word, and puts SQL that begins with a comment behind `--`: parseArgs would take -24h and
+ * the comment for flags.
+ */
 function withDashedValues(given: readonly string[], flags: Flags): string[] {
   const joined: string[] = [];
-  for (const [i, word] of given.entries()) {
-    if (word === '--') return [...joined, ...given.slice(i)];
+  const texts: string[] = [];
+  const end = given.indexOf('--');
+  for (const [i, word] of (end < 0 ? given : given.slice(0, end)).entries()) {
+    const isValueOfFlag = flags[/^--([a-z-]+)=/.exec(word)?.[1] ?? ''] !== undefined;
+    if (word.startsWith('--') && word.includes('\n') && !isValueOfFlag) {
+      texts.push(word);
+      continue;
+    }
     const before = joined.at(-1) ?? '';
     const takesValue = before.startsWith('--') && flags[before.slice(2)]?.placeholder !== undefined;
     if (takesValue && before === given[i - 1] && /^-[^-]/.test(word)) {
       joined[joined.length - 1] = `${before}=${word}`;
     } else joined.push(word);
   }
-  return joined;
+  const rest = [...texts, ...(end < 0 ? [] : given.slice(end + 1))];
+  return rest.length === 0 && end < 0 ? joined : [...joined, '--', ...rest];
 }
 
 /** The data directory: `--data`, then FATHOM_DATA, then ./data. */

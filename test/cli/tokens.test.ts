@@ -106,7 +106,7 @@ describe.each(['a server', 'a store'])('of %s', (of) => {
       `${head}\nmainchain,${MINT},SOL,Wrapped SOL,true,${score},1234.5678,${T},${T + 86_400}\n`,
     );
     expect((await run('a sym', '--csv')).stdout).toBe(
-      `${head}\nmainchain,${OTHER_MINT},a symbol of many characters,"${LONG.replaceAll('"', '""')}",false,,0.25,,\n`,
+      `${head}\nmainchain,${OTHER_MINT},a symbol of many characters,"${LONG.replaceAll('"', '""').replace('\n', ' ').replace('\u001b', ' ')}",false,,0.25,,\n`,
     );
   });
 

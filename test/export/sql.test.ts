@@ -65,9 +65,25 @@ describe('fathom sql', () => {
       ["SELECT E'it\\'s; -- b' AS x; -- c", "it's; -- b"],
       ['SELECT $$a; /* b$$ AS x -- */', 'a; /* b'],
       ['/* -- */ SELECT 3 AS "x" -- it\'s', 3],
+      ['-- a = b\n--c\nSELECT 4 AS x', 4],
+      ['--x\n(SELECT 5 AS x)', 5],
+      ['(SELECT 6 AS x)', 6],
+      ['WITH y AS (SELECT 7 AS x) FROM y', 7],
+      ['FROM (VALUES (8)) AS y(x)', 8],
     ] as const) {
       expect(JSON.parse(await answer(sql, '--format', 'json'))).toEqual([{ x }]);
     }
+  });
+
+  it('tells a query that begins with a comment from flags, wherever it stands', async () => {
+    const ended = { status: 0, stdout: 'x\n1\n' };
+    const sql = '-- --format json\nSELECT 1 AS x';
+    const format = ['--format', 'csv'];
+    expect(await fathom(['sql', ...format, sql, '--export', out])).toMatchObject(ended);
+    expect(await fathom(['sql', ...format, '--export', out, '--', sql])).toMatchObject(ended);
+    expect(await fathom(['sql', '--expor\nt', ...format, sql, '--export', out])).toMatchObject({
+      status: 2,
+    });
   });
 
   it('knows a dataset without files as one that the export lacks', async () => {
