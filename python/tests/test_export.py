@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -50,7 +52,7 @@ def test_windows(export: Export) -> None:
     empty = export.replay(TOKEN, "2020-01-01", "2020-01-02")
     assert empty.to_polars().shape == (0, whole.width)
     assert empty.to_arrow().num_rows == 0
-    for wrong in ("WETH", ""):
+    for wrong in ("NONE", "", "mainchain:NONE", f"mainchain:{TOKEN}"):
         with pytest.raises(RequestError, match="token"):
             export.replay(wrong)
     with pytest.raises(RequestError, match="start: expected"):
@@ -60,3 +62,58 @@ def test_windows(export: Export) -> None:
 def test_a_folder_without_an_export(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected an export"):
         open_export(tmp_path)
+
+
+def _cells(pages: Iterable[Any]) -> dict[int, list[Any]]:
+    """What pages say of each snapshot, whatever the order of their markets and groups."""
+    found: dict[int, list[Any]] = {}
+    for page in pages:
+        slots = [*page.markets, *page.groups]
+        for one in page.snapshots:
+            index = one.market_idx or one.group_idx
+            names = [repr(slots[i]) for i in index] if index else [""] * len(one.bin)
+            cells = sorted(zip(names, one.bin, one.support_usd, one.resistance_usd, strict=True))
+            found[one.t] = [one.tier, one.price_usd, cells]
+    return found
+
+
+def test_pages_are_those_of_the_server(client: Client, export: Export) -> None:
+    window = (START + 90_000, NOW_S - 5_000)
+    server = client.replay(TOKEN, *window, group=export.group)  # type: ignore[arg-type]
+    expected = _cells(server.pages())
+    pages = list(export.replay(TOKEN, *window).pages())
+    assert len(pages) > 3
+    assert _cells(pages) == expected
+    assert list(_cells(pages)) == sorted(expected)
+
+
+def test_symbols(client: Client, export: Export) -> None:
+    symbol = next(one.symbol for one in client.tokens(TOKEN, chain="all").tokens)
+    assert symbol
+    expected = export.replay(TOKEN).to_polars()
+    for name in (symbol, f"evmchain:{symbol}"):
+        assert export.replay(name).to_polars().equals(expected)
+
+
+def test_any_dataset_is_a_table(
+    client: Client, market_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    out = tmp_path_factory.mktemp("export")
+    datasets = ["--dataset", "scores", "--dataset", "dlmm_hours", "--dataset", "holders"]
+    words = ["--out", str(out), "--data", str(market_data), "--token", f"evmchain:{TOKEN}"]
+    fathom("export", *words, *datasets, "--from", str(START), "--to", str(NOW_S))
+    export = open_export(out)
+    assert {"scores", "dlmm_hours", "tokens"} <= set(export.datasets)
+    window = (NOW_S - 86_400, NOW_S - 5_000)
+    scores = export.table("scores", TOKEN, *window).to_polars()
+    series = client.depth_series(TOKEN, *window, step="1h", score=True)
+    told = dict(zip(series.snapshot_t, series.score or [], strict=True))
+    of_all = dict(scores.select("t", "service_score").rows())
+    shown = {t: of_all.get(t) for t in told}
+    assert len(shown) > 20
+    assert shown == told
+    assert export.table("scores").to_pandas()["t"].min() >= START
+    hours = export.table("dlmm_hours", start=window[0]).to_arrow()["hour"].to_pylist()
+    assert min(hours) >= window[0]
+    with pytest.raises(ValueError, match="has no cells, it has"):
+        export.table("cells")

@@ -18,7 +18,7 @@ from .errors import (
     ServerError,
     TokenSymbolError,
 )
-from .export import Export, ExportReplay, open_export
+from .export import Export, ExportPage, ExportReplay, ExportTable, open_export
 from .follow import LiveMessage
 from .generated import *  # noqa: F403
 from .http import Wait
@@ -34,7 +34,9 @@ __all__ = [
     "Client",
     "Document",
     "Export",
+    "ExportPage",
     "ExportReplay",
+    "ExportTable",
     "FathomError",
     "LimitError",
     "LiveMessage",

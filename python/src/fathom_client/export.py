@@ -6,16 +6,18 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .documents import import_or_say
 from .errors import RequestError
+from .generated.api import ReplayGroup, ReplayMarket, ReplaySnapshot
 from .parameters import Time, text_of
 from .parquet import parquet_library
-from .symbols import named_token
+from .symbols import NamedToken, named_token
 
 if TYPE_CHECKING:
     import pandas
@@ -26,13 +28,19 @@ if TYPE_CHECKING:
 
 LIST = "_fathom.json"
 VERSION = 1
-FILE = re.compile(r"cells/chain=(\w+)/date=(\d{4}-\d\d-\d\d)/(\w+)-(raw|15m|1h)\.parquet")
+FILE = re.compile(
+    r"(?P<dataset>\w+)/(?:chain=(?P<chain>\w+)/)?(?:date=(?P<date>\d{4}-\d\d-\d\d)/)?"
+    r"(?P<name>\w+?)(?:-(?:raw|15m|1h))?\.parquet"
+)
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 # The columns of replay's tables, by the group of the export, with their names in its files.
 COLUMNS = {"t": "t", "tier": "tier", "price_usd": "price_usd"}
 AMOUNTS = ("bin", "support_usd", "resistance_usd", "timestamp", "price")
 MARKET = {"source": "source", "pair": "pair", "address": "market_address"}
+# What pages have besides.
+PAGES = {"exchange_type": "exchange_type"}
+GROUPS = {"label": "group_label", "type": "type"}
 
 
 def open_export(directory: PathLike) -> Export:
@@ -56,13 +64,18 @@ class Export:
         self.folder = folder
         self.group: str = listed["view"]["group"]
         """What one ladder sums: `market`, `venue`, `type` or `all`."""
-        found = [FILE.fullmatch(name) for name in sorted(listed["files"])]
+        found = (FILE.fullmatch(name) for name in sorted(listed["files"]))
         self._files = [match for match in found if match is not None]
 
     @property
     def tokens(self) -> list[str]:
         """The tokens that have cells, as CHAIN:ADDRESS."""
-        return sorted({f"{match[1]}:{match[3]}" for match in self._files})
+        return sorted({f"{match['chain']}:{match['name']}" for match in self._of("cells")})
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets that have files."""
+        return sorted({match["dataset"] for match in self._files})
 
     def replay(
         self, token: str, start: Time | None = None, end: Time | None = None
@@ -70,47 +83,148 @@ class Export:
         """The cells of a token in a window.
 
         Args:
-            token: address or CHAIN:ADDRESS; exports have no symbols.
+            token: address, CHAIN:ADDRESS, symbol or CHAIN:SYMBOL. Of several tokens with a symbol, the
+                only one that has cells counts.
             start: included; default: the first snapshot.
             end: excluded; default: behind the last one.
         """
-        named = named_token(token)
-        if named.address is None:
-            message = f"token: exports know addresses only, '{token}' is none: {self.tokens}"
-            raise RequestError(message, parameter="token")
-        address = named.address.lower() if named.chain == "evmchain" else named.address
-        window = (
-            0 if start is None else _seconds("start", start),
-            2**32 if end is None else _seconds("end", end),
-        )
-        files: dict[str, list[Path]] = {}
-        for match in self._files:
-            midnight = datetime.fromisoformat(f"{match[2]}T00:00:00+00:00")
-            begins, ends = midnight.timestamp(), (midnight + timedelta(days=1)).timestamp()
-            if (match[1], match[3]) == (named.chain, address) and (
-                begins < window[1] and window[0] < ends
-            ):
-                files.setdefault(match[2], []).append(self.folder / match[0])
-        if not self._files:
+        cells = self._of("cells")
+        if not cells:
             raise ValueError(f"{self.folder}: this export has no cells")
+        chain, address = self._token(named_token(token))
+        window = _window(start, end)
+        days: dict[str, list[Path]] = {}
+        for match in self._in("cells", window, chain, address):
+            days.setdefault(match["date"], []).append(self.folder / match[0])
+        # Those without cells, too, if they were exported.
+        snapshots: dict[str, list[Path]] = {}
+        for match in self._in("snapshots", window, chain, address):
+            snapshots.setdefault(match["date"], []).append(self.folder / match[0])
         return ExportReplay(
-            self.group, list(files.values()), window, self.folder / self._files[0][0]
+            self.group,
+            [(days.get(date, []), snapshots.get(date, [])) for date in sorted({*days, *snapshots})],
+            window,
+            self.folder / cells[0][0],
         )
+
+    def table(
+        self,
+        dataset: str,
+        token: str | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+    ) -> ExportTable:
+        """The rows of any dataset, such as `scores`, `holders` or `tokens`, in the columns of its files.
+
+        Args:
+            token: of `cells`, `snapshots`, `scores` and `holders`; as in `replay`. Default: all.
+            start: of datasets with a time; included. Default: the first row.
+            end: excluded; default: behind the last one.
+
+        Raises:
+            ValueError: if the export has no such rows.
+        """
+        if not self._of(dataset):
+            has = ", ".join(self.datasets)
+            raise ValueError(f"dataset: this export has no {dataset}, it has {has}")
+        chain, address = (None, None) if token is None else self._token(named_token(token))
+        window = _window(start, end)
+        found = self._in(dataset, window, chain, address)
+        if not found:
+            raise ValueError(f"dataset: this export has no {dataset} of this token and window")
+        return ExportTable([self.folder / match[0] for match in found], window)
+
+    def _of(self, dataset: str) -> list[re.Match[str]]:
+        return [match for match in self._files if match["dataset"] == dataset]
+
+    def _in(
+        self, dataset: str, window: tuple[int, int], chain: str | None, address: str | None
+    ) -> list[re.Match[str]]:
+        """The files of a dataset that may have rows of a window."""
+        found = []
+        for match in self._of(dataset):
+            if match["date"] is not None:
+                midnight = datetime.fromisoformat(f"{match['date']}T00:00:00+00:00")
+                begins, ends = midnight.timestamp(), (midnight + timedelta(days=1)).timestamp()
+                if begins >= window[1] or window[0] >= ends:
+                    continue
+            if address is None or (match["chain"], match["name"]) == (chain, address):
+                found.append(match)
+        return found
+
+    def _token(self, named: NamedToken) -> tuple[str, str]:
+        if named.address is not None:
+            is_evm = named.chain == "evmchain"
+            return str(named.chain), named.address.lower() if is_evm else named.address
+        rows = self.table("tokens").rows(["chain", "address", "symbol"])
+        same = [
+            f"{chain}:{address}"
+            for chain, address, symbol in rows
+            if symbol == named.symbol and named.chain in (None, chain)
+        ]
+        with_cells = [token for token in same if token in self.tokens]
+        if len(same) != 1 and len(with_cells) != 1:
+            what = f"{len(same)} tokens of this export have the symbol '{named.symbol}'"
+            listed = ", ".join(same[:5]) if same else f"those with cells: {self.tokens[:5]}"
+            raise RequestError(f"token: {what}; {listed}", parameter="token")
+        chain, _, address = (with_cells if len(same) > 1 else same)[0].partition(":")
+        return chain, address
+
+
+@dataclass(frozen=True)
+class ExportPage:
+    """A day of an export, in the form of a page of replay."""
+
+    markets: list[ReplayMarket]
+    groups: list[ReplayGroup]
+    snapshots: list[ReplaySnapshot]
 
 
 class ExportReplay:
     """The cells of a token in a window, in the columns that a server's replay has, without `market`."""
 
     def __init__(
-        self, group: str, days: list[list[Path]], window: tuple[int, int], any_file: Path
+        self,
+        group: str,
+        days: Sequence[tuple[list[Path], list[Path]]],
+        window: tuple[int, int],
+        any_file: Path,
     ) -> None:
+        """
+        Args:
+            days: the files of cells, and of snapshots, of each day.
+            any_file: one of cells.
+        """
         self.window = window
         """Start (included) and end (excluded), epoch seconds."""
-        self._days = days
+        self._group = group
+        self._days = [cells for cells, _ in days if cells]
+        self._days_of_pages = days
         self._any_file = any_file
         slots = {"market": MARKET, "all": {}}.get(group, {})
         keys = {"group": "group_key"} if group in ("venue", "type") else {}
         self._columns = {**COLUMNS, **keys, **{name: name for name in AMOUNTS}, **slots}
+
+    def pages(self) -> Iterator[ExportPage]:
+        """A day at a time, as replay's pages. Needs `arrow` or `polars`.
+
+        Snapshots without a cell are there if the export has the dataset `snapshots`.
+        """
+        more = PAGES if self._group == "market" else GROUPS if "group" in self._columns else {}
+        for cells, snapshots in self._days_of_pages:
+            page = _Page(self._group)
+            if snapshots:
+                table = ExportTable(snapshots, self.window)
+                for t, tier, price_usd in sorted(table.rows(["t", "tier", "price_usd"])):
+                    page.snapshot(t, tier, price_usd)
+            if cells:
+                columns = {**self._columns, **more}
+                names = [one for one in columns if one not in ("timestamp", "price")]
+                table = ExportTable(cells, self.window)
+                rows = table.rows([columns[name] for name in names])
+                for row in rows:
+                    page.add(dict(zip(names, row, strict=True)))
+            yield page.ended()
 
     def to_polars(self) -> polars.DataFrame:
         """One row per cell. Texts are categories. Needs the extra `polars`."""
@@ -189,6 +303,119 @@ class ExportReplay:
             for one in names.schema
         ]
         return names.cast(pyarrow.schema(fields))
+
+
+class _Page:
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._slots: dict[tuple[Any, ...], int] = {}
+        self._snapshots: dict[int, ReplaySnapshot] = {}
+
+    def snapshot(self, t: int, tier: Any, price_usd: float) -> ReplaySnapshot:
+        found = self._snapshots.get(t)
+        if found is None:
+            index: dict[str, list[int]] = {}
+            if self._group != "all":
+                index["market_idx" if self._group == "market" else "group_idx"] = []
+            found = self._snapshots[t] = ReplaySnapshot(
+                t=t,
+                tier=tier,
+                price_usd=price_usd,
+                bin=[],
+                support_usd=[],
+                resistance_usd=[],
+                **index,
+            )
+        return found
+
+    def add(self, cell: dict[str, Any]) -> None:
+        one = self.snapshot(cell["t"], cell["tier"], cell["price_usd"])
+        one.bin.append(cell["bin"])
+        one.support_usd.append(cell["support_usd"])
+        one.resistance_usd.append(cell["resistance_usd"])
+        index = one.market_idx if self._group == "market" else one.group_idx
+        if index is not None:
+            names = MARKET_FIELDS if self._group == "market" else GROUP_FIELDS
+            slot = tuple(cell[name] for name in names)
+            index.append(self._slots.setdefault(slot, len(self._slots)))
+
+    def ended(self) -> ExportPage:
+        markets, groups = [], []
+        if self._group == "market":
+            markets = [
+                ReplayMarket(**dict(zip(MARKET_FIELDS, slot, strict=True))) for slot in self._slots
+            ]
+        else:
+            groups = [
+                ReplayGroup(key=key, label=label, type=type_) for key, label, type_ in self._slots
+            ]
+        return ExportPage(markets, groups, [self._snapshots[t] for t in sorted(self._snapshots)])
+
+
+MARKET_FIELDS = ("source", "exchange_type", "address", "pair")
+GROUP_FIELDS = ("group", "label", "type")
+
+
+class ExportTable:
+    """The rows of a dataset, in the columns of its files."""
+
+    def __init__(self, files: Sequence[Path], window: tuple[int, int]) -> None:
+        self._files = files
+        self._window = window
+
+    def to_polars(self) -> polars.DataFrame:
+        """Needs the extra `polars`."""
+        pl = import_or_say("polars", "polars")
+        frame = pl.scan_parquet(self._files, hive_partitioning=False)
+        time_column = _time_column(frame.collect_schema().names())
+        if time_column is not None:
+            start, end = self._window
+            frame = frame.filter((pl.col(time_column) >= start) & (pl.col(time_column) < end))
+        found: polars.DataFrame = frame.collect()
+        return found
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Texts are dictionaries. Needs the extra `arrow`."""
+        import_or_say("pyarrow", "arrow")
+        import pyarrow
+        import pyarrow.parquet
+
+        start, end = self._window
+        names = pyarrow.parquet.read_schema(self._files[0]).names
+        time_column = _time_column(names)
+        window = (
+            None if time_column is None else [(time_column, ">=", start), (time_column, "<", end)]
+        )
+        tables = [
+            pyarrow.parquet.read_table(one, filters=window, partitioning=None)
+            for one in self._files
+        ]
+        return pyarrow.concat_tables(tables).unify_dictionaries()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Texts are categories. Needs the extras `pandas` and `arrow`."""
+        import_or_say("pandas", "pandas")
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def rows(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The rows as tuples of some columns. Needs `arrow` or `polars`."""
+        if parquet_library() == "polars":
+            return self.to_polars().select(columns).rows()
+        table = self.to_arrow().select(columns)
+        lists = (column.to_pylist() for column in table.columns)
+        return list(zip(*lists, strict=True))
+
+
+def _time_column(names: Sequence[str]) -> str | None:
+    return next((name for name in ("t", "hour") if name in names), None)
+
+
+def _window(start: Time | None, end: Time | None) -> tuple[int, int]:
+    return (
+        0 if start is None else _seconds("start", start),
+        2**32 if end is None else _seconds("end", end),
+    )
 
 
 def _is_text(name: str) -> bool:

@@ -82,7 +82,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Writes depth, orders and hours as Parquet files that DuckDB, ClickHouse, Spark, Polars and pandas read as one table: a file for each day and token. A second run writes only days that are new or have changed, and removes those that are gone. Readers never see half a file. A server that has the store open keeps serving.',
+    'Writes depth, scores, holders, orders and hours as Parquet files that DuckDB, ClickHouse, Spark, Polars and pandas read as one table: a file for each day and token. A second run writes only days that are new or have changed, and removes those that are gone. Readers never see half a file. A server that has the store open keeps serving.',
   flags: FLAGS,
   examples: [
     'fathom export --out export',
