@@ -20,18 +20,26 @@ export const VIEW_OF_REPLAY: ExportView = {
 
 type Window = Pick<ExportRequest, 'fromS' | 'toS' | 'nowS'>;
 
+interface WindowFlags {
+  /** Times at a `nowS`; see instantBy(). */
+  from: ((nowS: number) => number) | undefined;
+  to: ((nowS: number) => number) | undefined;
+  /** Default: the system's clock. */
+  'as-of'?: number | undefined;
+}
+
 /**
  * The window of --from and --to, by default up to now.
  * @param defaultLengthS its length without --from; default: everything
  * @throws UsageError
  */
 export function windowOf(
-  { from, to }: { from: number | undefined; to: number | undefined },
+  { from, to, 'as-of': asOfS }: WindowFlags,
   defaultLengthS = Infinity,
 ): Window {
-  const nowS = systemClock.nowS();
-  const toS = Math.min(Math.ceil(to ?? nowS + 1), MAX_T_S + 1);
-  const fromS = Math.ceil(from ?? Math.max(0, toS - defaultLengthS));
+  const nowS = Math.floor(asOfS ?? systemClock.nowS());
+  const toS = Math.min(Math.ceil(to?.(nowS) ?? nowS + 1), MAX_T_S + 1);
+  const fromS = Math.ceil(from?.(nowS) ?? Math.max(0, toS - defaultLengthS));
   if (fromS >= toS) throw new UsageError('--from: expected a time before --to');
   return { fromS, toS, nowS };
 }

@@ -293,3 +293,9 @@ export function instant(text: string, from: string, forms = TIME_FORMS): number 
     throw error;
   }
 }
+
+/** Like instant(), relative to a clock that is known later: gives the time at a `nowS`. @throws UsageError */
+export function instantBy(text: string, from: string): (nowS: number) => number {
+  instant(text, from);
+  return (nowS) => parseInstant(text, nowS);
+}

@@ -109,6 +109,15 @@ describe('fathom export, beside a server', () => {
     }
   });
 
+  it('ends at --as-of, from which relative times count, also to hide snapshots', async () => {
+    const out = newFolder();
+    const asOf = FIRST_T + 60_050;
+    await exportedTo(out, ...TOKEN, '--as-of', String(asOf), '--from', '-1h');
+    const shown = market.rows.map(({ t }) => t).filter((t) => t >= asOf - 3600 && t <= asOf);
+    expect(shown.length).toBeGreaterThan(10);
+    expect(await rowsOf(out, 'snapshots', 't')).toEqual(shown.map((t) => [t]));
+  });
+
   it('has the tables that are asked for, and the tokens always', async () => {
     const out = newFolder();
     await exportedTo(out, ...TOKEN, '--dataset', 'limit_orders', '--dataset', 'dlmm_hours');

@@ -10,7 +10,14 @@ import { DEFAULT_DATASETS, EXPORT_DATASETS } from '../../../storage/export/layou
 import { MAX_PCT, MIN_PCT, STEP_NAMES, STEPS } from '../../replay/parameters.js';
 import { defineCommand } from '../command.js';
 import { exportDepth, followStore, windowOf } from '../export-run.js';
-import { type Flags, type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
+import {
+  type Flags,
+  type FlagValues,
+  instant,
+  instantBy,
+  JSON_OUTPUT,
+  STORE_FLAGS,
+} from '../flags.js';
 import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
 import { counted, failureText, mebibytes, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
@@ -43,9 +50,15 @@ const FLAGS = {
     placeholder: 'TIME',
     meaning: 'start of the window',
     default: 'the first snapshot',
+    read: instantBy,
+  },
+  to: { placeholder: 'TIME', meaning: 'end of the window', default: 'now', read: instantBy },
+  'as-of': {
+    placeholder: 'TIME',
+    meaning: 'the time that counts as now, as for a server with --as-of',
+    default: "the system's clock",
     read: instant,
   },
-  to: { placeholder: 'TIME', meaning: 'end of the window', default: 'now', read: instant },
   tier: {
     placeholder: 'T',
     meaning: 'exports only the shown snapshots of this tier',

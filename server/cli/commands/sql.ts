@@ -15,7 +15,7 @@ import {
 import { DAY_S } from '../../../compute/time.js';
 import { defineCommand } from '../command.js';
 import { exportDepth, windowOf, VIEW_OF_REPLAY } from '../export-run.js';
-import { type Flags, type FlagValues, instant, STORE_FLAGS } from '../flags.js';
+import { type Flags, type FlagValues, instantBy, STORE_FLAGS } from '../flags.js';
 import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
 import { count, printNote } from '../output.js';
 import {
@@ -54,13 +54,13 @@ const FLAGS = {
     placeholder: 'TIME',
     meaning: 'without --export: start of the window',
     default: 'a day before its end',
-    read: instant,
+    read: instantBy,
   },
   to: {
     placeholder: 'TIME',
     meaning: 'without --export: end of the window',
     default: 'now',
-    read: instant,
+    read: instantBy,
   },
   ...STORE_FLAGS,
 } as const satisfies Flags;
