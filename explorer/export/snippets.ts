@@ -1,4 +1,4 @@
-/** Programs that send a view's requests; they take the key from the environment variable KEY. */
+/** Programs that send a view's requests; they take the key from the environment variable FATHOM_KEY. */
 import { OPERATIONS } from '../../client/generated/api.js';
 import type { ApiRequest } from '../state/requests.js';
 
@@ -11,7 +11,7 @@ export function typescriptText(origin: string, requests: readonly ApiRequest[]):
   const lines = [
     `import { fathomClient } from '@fathom/client';`,
     '',
-    `const fathom = fathomClient({ url: '${origin}', key: process.env.KEY ?? '' });`,
+    `const fathom = fathomClient({ url: '${origin}', key: process.env.FATHOM_KEY ?? '' });`,
   ];
   for (const request of requests) {
     const { id, parameters } = callOf(request);
@@ -48,7 +48,7 @@ export function pythonText(origin: string, requests: readonly ApiRequest[]): str
     'import os',
     'from fathom_client import Client',
     '',
-    `fathom = Client(${JSON.stringify(origin)}, os.environ["KEY"])`,
+    `fathom = Client(${JSON.stringify(origin)}, os.environ["FATHOM_KEY"])`,
   ];
   for (const request of requests) {
     const { id, parameters } = callOf(request);

@@ -18,11 +18,11 @@ export interface ApiRequest {
   body?: unknown;
 }
 
-/** A command that takes the key from the shell variable `$KEY`, so that it is safe to share. */
+/** A command that takes the key from the shell variable `$FATHOM_KEY`, so that it is safe to share. */
 export function curlText(origin: string, { method, path, query, body }: ApiRequest): string {
   const search = new URLSearchParams(query).toString().replaceAll('%2C', ',');
   const url = `${origin}/api/v1${path}${search === '' ? '' : `?${search}`}`;
-  const lines = [`curl --compressed -H "x-api-key: $KEY"`];
+  const lines = [`curl --compressed -H "x-api-key: $FATHOM_KEY"`];
   if (method === 'POST') {
     lines.push(`  -H 'content-type: application/json'`);
     lines.push(`  -d ${quoted(JSON.stringify(body))}`);

@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots`: takes the README's pictures of the explorer, of a new demo market, or with
- * `-- URL` and the variable KEY of a running server.
+ * `-- URL` and the variable FATHOM_KEY of a running server.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -43,7 +43,7 @@ const given = process.argv[2];
 const data = mkdtempSync(path.join(tmpdir(), 'fathom-screenshots-'));
 let server = null;
 try {
-  const { url, key } = given === undefined ? await demo() : { url: given, key: process.env.KEY };
+  const { url, key } = given === undefined ? await demo() : { url: given, key: process.env.FATHOM_KEY };
   const browser = await chromium.launch({ executablePath: PROGRAM, args: FLAGS });
   for (const picture of PICTURES) await take(browser, url, key, picture);
   await browser.close();

@@ -1,6 +1,8 @@
 /** The demo market's command: it only uses a directory without other data. */
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { greeting } from '../../server/cli/commands/start.js';
 import { writeMarker } from '../../demo/fill.js';
@@ -12,25 +14,36 @@ const SEED = 7;
 const UNTIL = 1_794_600_000;
 const directory = temporaryDirectory();
 
-it('npm start prints the documentation, the key, what to try, and last the address of the explorer', () => {
-  const lines = greeting('http://127.0.0.1:8080', 'fathom_k', true);
-  expect(lines.slice(0, 3)).toEqual([
+it('npm start prints the documentation, how to stop, what to paste, and last the address of the explorer', () => {
+  const lines = greeting('http://127.0.0.1:8080', 'fathom_k', 'my data', true);
+  expect(lines).toEqual([
     'Docs http://127.0.0.1:8080/docs',
-    'URL  http://127.0.0.1:8080',
-    'Key  fathom_k',
-  ]);
-  expect(lines[3]).toMatch(
-    /^Try {2}curl .* 'http:\/\/127\.0\.0\.1:8080\/api\/v1\/replay\/\w+\?group=all'$/,
-  );
-  // While the market is still being filled, it shows less.
-  expect(lines.slice(4)).toEqual([
+    "Stop Ctrl-C. To start over with a new market, then: rm -r 'my data'",
+    // While the market is still being filled, it shows less.
     expect.stringMatching(/^Note The history fills in over the next seconds/),
+    '',
+    '# For the commands of the documents, paste this into another terminal:',
+    'export FATHOM_URL=http://127.0.0.1:8080',
+    'export FATHOM_KEY=fathom_k',
+    expect.stringMatching(/^export TOKEN=\w+$/),
+    'curl -H "x-api-key: $FATHOM_KEY" "$FATHOM_URL/api/v1/slippage/$TOKEN?side=sell&usd=500000"',
+    '',
     'Open http://127.0.0.1:8080/#key=fathom_k&remember',
   ]);
-  expect(greeting('http://127.0.0.1:8080', 'fathom_k', false)).toEqual([
-    ...lines.slice(0, 4),
-    lines[5],
-  ]);
+  const filled = greeting('http://127.0.0.1:8080', 'fathom_k', 'data', false);
+  expect(filled[1]).toMatch(/ rm -r data$/);
+  expect(filled.slice(2)).toEqual(lines.slice(3));
+});
+
+it('what npm start prints to paste asks the started server', async () => {
+  const data = path.join(directory, 'pasted');
+  const started = Script.fathom(['start', '--port', '0', '--data', data]);
+  await started.line(/^Open /);
+  const from = started.printed.findIndex((line) => line.startsWith('# For the commands'));
+  const block = started.printed.slice(from, started.printed.indexOf('', from)).join('\n');
+  const { stdout } = await promisify(execFile)('sh', ['-c', block]);
+  expect(JSON.parse(stdout)).toMatchObject({ side: 'sell', quotes: [{ usd: 500_000 }] });
+  await started.kill();
 });
 
 it('what npm start starts ends with it, even if it is killed', async () => {

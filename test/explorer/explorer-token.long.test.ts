@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       .toBeGreaterThan(1);
     const curl = await page.locator('.request code').textContent();
     expect(curl).toContain(`venues=${chosen}`);
-    expect(curl).toContain('x-api-key: $KEY');
+    expect(curl).toContain('x-api-key: $FATHOM_KEY');
     await page.goBack();
     expect(hashOf(page)).toBe(HOUR);
     await page.goForward();

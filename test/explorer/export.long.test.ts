@@ -199,7 +199,7 @@ describe('a program of a request', () => {
     'sends it: $names',
     async ({ asked }) => {
       const { url } = service.server;
-      const env = { ...process.env, KEY };
+      const env = { ...process.env, FATHOM_KEY: KEY };
       const file = path.join(directory, 'program.mjs');
       const client = pathToFileURL(path.resolve('dist/client/index.js')).href;
       writeFileSync(file, typescriptText(url, asked).replace('@fathom/client', client));
@@ -258,7 +258,7 @@ describe('a program of a request', () => {
         'import os',
         'from fathom_client import Client',
         '',
-        'fathom = Client("http://h", os.environ["KEY"])',
+        'fathom = Client("http://h", os.environ["FATHOM_KEY"])',
         'print(fathom.dlmm_pools(min_tvl=10))',
         '',
       ].join('\n'),

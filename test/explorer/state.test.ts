@@ -486,11 +486,11 @@ describe('the request of a view', () => {
   it('is a command without the key', () => {
     const view = { ...tokenView(MINT), types: ['cex_spot' as const], venues: ['a', 'b'] };
     expect(curlText('http://host:8080', replayRequest(view, null))).toBe(
-      `curl --compressed -H "x-api-key: $KEY" \\\n  'http://host:8080/api/v1/replay/${MINT}?from=-24h&to=now&group=venue&types=cex_spot&venues=a,b&min_pct=-50&max_pct=100'`,
+      `curl --compressed -H "x-api-key: $FATHOM_KEY" \\\n  'http://host:8080/api/v1/replay/${MINT}?from=-24h&to=now&group=venue&types=cex_spot&venues=a,b&min_pct=-50&max_pct=100'`,
     );
     const post = { method: 'POST', path: '/x', query: {}, body: { it: "isn't" } } as const;
     expect(curlText('http://h', post)).toBe(
-      `curl --compressed -H "x-api-key: $KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{"it":"isn'\\''t"}' \\\n  'http://h/api/v1/x'`,
+      `curl --compressed -H "x-api-key: $FATHOM_KEY" \\\n  -H 'content-type: application/json' \\\n  -d '{"it":"isn'\\''t"}' \\\n  'http://h/api/v1/x'`,
     );
   });
 

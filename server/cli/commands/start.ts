@@ -1,5 +1,6 @@
 /** `npm start`: the server, with the live demo market in a second process. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { demoTokens, DEMO_SEED } from '../../../demo/tokens.js';
@@ -18,7 +19,7 @@ import { FLAGS, serveUntilSignal } from './serve.js';
 
 export const command = defineCommand({
   about:
-    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, the URL, a new key, a command to try, and last the address of the explorer with that key. The key of the previous start stops working. Logs only warnings unless a setting says otherwise, which keeps the printed lines visible.',
+    'What npm start runs: serve, and a second process that fills an empty directory with the demo market and keeps it up to date. Prints the address of the documentation, lines to paste into another terminal (FATHOM_URL, a new FATHOM_KEY, TOKEN, and a command to try), and last the address of the explorer with that key. The key of the previous start stops working. Logs only warnings unless a setting says otherwise, which keeps the printed lines visible.',
   flags: FLAGS,
   environment: SERVE_ENVIRONMENT,
   examples: ['fathom start', 'fathom start --port 8081 --data demo-data'],
@@ -50,25 +51,44 @@ async function start(options: ServeOptions): Promise<void> {
     // The printed command should have data to show.
     await firstData(options.directory);
     const filling = collector !== null && !filled;
-    for (const line of greeting(service.url, key, filling)) printLine(line);
+    for (const line of greeting(service.url, key, named(options.directory), filling))
+      printLine(line);
     await stopped;
     await stopCollector(collector);
   });
 }
 
-/** The lines that `npm start` prints. @param filling whether the history is still being filled in */
-export function greeting(url: string, key: string, filling: boolean): string[] {
+/**
+ * The lines that `npm start` prints: after an empty one, those to paste into another terminal.
+ * @param directory of the data, as a reader would name it
+ * @param filling whether the history is still being filled in
+ */
+export function greeting(url: string, key: string, directory: string, filling: boolean): string[] {
   const [{ address }] = demoTokens(DEMO_SEED);
-  const page = `${url}${BASE_PATH}/replay/${address}?group=all`;
   return [
     `Docs ${url}${DOCS_PATH}`,
-    `URL  ${url}`,
-    `Key  ${key}`,
-    `Try  curl --compressed -H 'x-api-key: ${key}' '${page}'`,
+    `Stop Ctrl-C. To start over with a new market, then: rm -r ${shellWord(directory)}`,
     ...(filling ? [FILLING] : []),
+    '',
+    '# For the commands of the documents, paste this into another terminal:',
+    `export FATHOM_URL=${url}`,
+    `export FATHOM_KEY=${key}`,
+    `export TOKEN=${address}`,
+    `curl -H "x-api-key: $FATHOM_KEY" "$FATHOM_URL${BASE_PATH}/slippage/$TOKEN?side=sell&usd=500000"`,
+    '',
     // Browsers do not send the fragment; the page removes the key from the address bar and keeps it for other tabs.
     `Open ${url}/#key=${key}&remember`,
   ];
+}
+
+/** A text as one word of a shell's command. */
+const shellWord = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** A directory from here, if it is below. */
+function named(directory: string): string {
+  const relative = path.relative('', directory);
+  return relative === '' || relative.startsWith('..') ? directory : relative;
 }
 
 /** Starts the collector as a separate process, which reaches the store like any other collector. */
