@@ -15,13 +15,19 @@ const OUT = path.join(root, 'docs/images');
 const MAIN = path.join(root, 'dist/server/cli/main.js');
 /** The end of the market is fixed, so every run takes the same pictures. */
 const UNTIL = '2026-11-20T12:00:00Z';
+/** The real book of the README, and the end of it. */
+const BOOKS = path.join(root, 'test/fixtures/books');
+const BOOK_UNTIL = '2024-08-09T00:05:06Z';
+const BTC = '9n4nbM75f5Ui33ZbPYXn59EwSgE8CGsHtAeTH5YFeJ9E';
 const SOL = 'So11111111111111111111111111111111111111112';
 /** Small enough for a README, in pixels and in bytes. */
 const DESKTOP = { width: 1280, height: 860 };
 const PICTURES = [
   {
-    name: 'explorer-dark',
-    hash: `#/token/${SOL}?window=6h&min_pct=-25&max_pct=25`,
+    name: 'explorer-book',
+    ofBook: true,
+    hash: `#/token/${BTC}?window=1h&min_pct=-25&max_pct=25`,
+    order: '500K',
     viewport: DESKTOP,
     colorScheme: 'dark',
   },
@@ -41,14 +47,16 @@ const PICTURES = [
 
 const given = process.argv[2];
 const data = mkdtempSync(path.join(tmpdir(), 'fathom-screenshots-'));
-let server = null;
+const servers = [];
+let demoMarket;
 try {
-  const { url, key } = given === undefined ? await demo() : { url: given, key: process.env.FATHOM_KEY };
   const browser = await chromium.launch({ executablePath: PROGRAM, args: FLAGS });
-  for (const picture of PICTURES) await take(browser, url, key, picture);
+  for (const { ofBook, ...picture } of PICTURES) {
+    await take(browser, await (ofBook ? realBook() : market()), picture);
+  }
   await browser.close();
 } finally {
-  if (server !== null) {
+  for (const server of servers) {
     const ended = new Promise((resolve) => server.once('exit', resolve));
     server.kill();
     await ended;
@@ -56,29 +64,71 @@ try {
   rmSync(data, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Serves a demo market with a frozen clock. */
-async function demo() {
-  const filled = spawnSync(process.execPath, [MAIN, 'demo', '--data', data, '--until', UNTIL], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    encoding: 'utf8',
-  });
-  const words = ['serve', '--data', data, '--port', '0', '--as-of', UNTIL];
-  server = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+/** Runs a command. @returns what it prints on stdout */
+function fathom(...words) {
+  const options = { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' };
+  const { status, stdout } = spawnSync(process.execPath, [MAIN, ...words], options);
+  if (status !== 0) throw new Error(`fathom ${words.join(' ')} ended with ${status}`);
+  return stdout.trim();
+}
+
+/** The given server, or a demo market with a frozen clock. */
+function market() {
+  if (given !== undefined) return { url: given, key: process.env.FATHOM_KEY };
+  return (demoMarket ??= demo());
+}
+
+function demo() {
+  const folder = path.join(data, 'demo');
+  const key = fathom('demo', '--data', folder, '--until', UNTIL);
+  return serve(folder, UNTIL, key);
+}
+
+/** Serves the real book of the README. */
+function realBook() {
+  const folder = path.join(data, 'book');
+  for (const [dataset, name] of [
+    ['tokens', 'btc.ndjson'],
+    ['cells', 'btc-usdt.csv.gz'],
+  ]) {
+    fathom('ingest', dataset, path.join(BOOKS, name), '--data', folder);
+  }
+  return serve(
+    folder,
+    BOOK_UNTIL,
+    fathom('keys', 'create', '--tier', 'enterprise', '--data', folder),
+  );
+}
+
+async function serve(folder, until, key) {
+  const words = [
+    'serve',
+    '--data',
+    folder,
+    '--port',
+    '0',
+    '--as-of',
+    until,
+    '--log-format',
+    'json',
+  ];
+  const server = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+  servers.push(server);
   let log = '';
   for await (const chunk of server.stderr.setEncoding('utf8')) {
     log += chunk;
     const url = /"url":"([^"]+)"/.exec(log)?.[1];
-    if (url !== undefined) return { url, key: filled.stdout.trim() };
+    if (url !== undefined) return { url, key, until };
   }
   throw new Error(`serve ended with this log: ${log}`);
 }
 
-async function take(browser, url, key, { name, hash, ...options }) {
+async function take(browser, { url, key, until }, { name, hash, order, ...options }) {
   const context = await browser.newContext({ ...options, reducedMotion: 'reduce' });
   const page = await context.newPage();
   page.setDefaultTimeout(120_000);
   // The page computes ages from the same time.
-  if (given === undefined) await page.clock.setFixedTime(UNTIL);
+  if (until !== undefined) await page.clock.setFixedTime(until);
   await page.goto(`${url}/#key=${key}`);
   await page.evaluate((to) => (location.hash = to), hash);
   const shown = [
@@ -86,6 +136,11 @@ async function take(browser, url, key, { name, hash, ...options }) {
     '.map-grid:not(:has([data-state=loading]))',
   ];
   await page.locator(shown.join()).first().waitFor();
+  if (order !== undefined) {
+    await page.getByPlaceholder(order).fill(order);
+    await page.getByPlaceholder(order).blur();
+    await page.locator('.order-card table').first().waitFor();
+  }
   const file = path.join(OUT, `${name}.png`);
   await page.screenshot({ path: file, animations: 'disabled' });
   await context.close();
