@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { documentNamed } from './documents.js';
+import { documentNamed, tableCells } from './documents.js';
 
 const readme = documentNamed('README.md');
+const contributing = documentNamed('CONTRIBUTING.md');
 
 /** Licences that require only their text. */
 const PERMISSIVE = new Set([
@@ -15,13 +16,13 @@ const PERMISSIVE = new Set([
   'Unlicense',
 ]);
 
-describe('the README', () => {
+describe('dependencies', () => {
   const { dependencies, optionalDependencies, devDependencies, overrides } = JSON.parse(
     readFileSync('package.json', 'utf8'),
   ) as Record<string, Record<string, string>>;
 
-  it('has a line for every dependency and nothing else', () => {
-    const table = readme.text.split('## Dependencies')[1].split('\n## ')[0];
+  it('have a line each in CONTRIBUTING.md, and nothing else has', () => {
+    const table = contributing.text.split('## Dependencies')[1].split('\n## ')[0];
     const listed = [...table.matchAll(/^\| `([^`]+)` +\| .+ \|$/gm)].map(([, name]) => name);
     const used = Object.keys({
       ...dependencies,
@@ -32,7 +33,7 @@ describe('the README', () => {
     expect(listed.sort()).toEqual(used.sort());
   });
 
-  it('names only packages whose licences, and those of their run-time dependencies, are permissive', () => {
+  it('have permissive licences, those that run with the product with all of theirs', () => {
     const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
       packages: Record<string, { license?: string; dev?: true }>;
     };
@@ -41,11 +42,35 @@ describe('the README', () => {
     const others = used.filter(([, { license }]) => !PERMISSIVE.has(license ?? 'none'));
     expect(others).toEqual([]);
   });
+});
 
-  it('opens with an example of at most 15 lines and its output', () => {
-    const [first, output] = readme.blocks;
+describe('the README', () => {
+  it('opens with three commands at most', () => {
+    const [first] = readme.blocks;
     expect(first.info).toBe('sh');
-    expect(output.info).toBe('json');
-    expect(first.text.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
+    expect(first.text).toContain('npm start');
+    expect(first.text.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+  });
+
+  it('is short: what is not needed to begin is in the documents', () => {
+    expect(readme.text.split(/\s+/).length).toBeLessThan(1300);
+  });
+
+  it('compares with the figures of docs/performance.md', () => {
+    const rowsOf = (text: string) => (text.match(/^\|.*\|$/gm) ?? []).map(tableCells);
+    const measured = rowsOf(
+      documentNamed('docs/performance.md').text.split('## Against others')[1],
+    );
+    const [, , ...shown] = rowsOf(readme.text.split('## How fast it is')[1]);
+    expect(shown.length).toBeGreaterThan(4);
+    for (const [server, ...figures] of shown) {
+      const same = measured.filter((cells) => figures.every((figure) => cells.includes(figure)));
+      expect(
+        same.map(
+          ([name]) =>
+            server.split(',')[0].startsWith(name) || name.startsWith(server.split(',')[0]),
+        ),
+      ).toEqual([true]);
+    }
   });
 });
