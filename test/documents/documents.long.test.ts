@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasBrowser, open, seriousFindings, startBrowser } from '../support/browser.js';
 import { startTestService, type TestService } from '../support/service.js';
 
-const PAGES = ['', '/api', '/definitions', '/settings', '/deploy', '/deploy-nginx-conf'];
-const LONG_PAGES = ['/api', '/settings'];
+const PAGES = ['', '/api', '/deploy-nginx-conf'];
+const LONG_PAGES = ['/api'];
 
 describe.skipIf(!hasBrowser)('the documents', () => {
   let service: TestService;
