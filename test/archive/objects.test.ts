@@ -1,9 +1,7 @@
 /** Objects of the archive: the same contract in a folder and in a bucket, and what an operator is told when it fails. */
-import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ArchiveUnavailableError, ObjectFaultError } from '../../storage/archive/objects.js';
 import {
@@ -11,11 +9,9 @@ import {
   openObjects,
   readArchiveUrl,
 } from '../../storage/archive/open-objects.js';
+import { describeObjects, KEY, sha256Of } from './objects-contract.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { S3_KEY, S3Server } from '../support/s3-server.js';
-
-const KEY = 'segments/mainchain/So11/raw/2026-11-20-abc';
-const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 let folder = '';
 let server: S3Server;
@@ -49,66 +45,10 @@ const inBucket = (more: Partial<ArchivePlace> = {}): ArchivePlace => ({
   ...more,
 });
 
-describe.each([
-  ['a folder', inFolder],
-  ['a bucket', inBucket],
-])('Objects in %s', (_, place) => {
-  it('are read by ranges as they were written, and are gone once removed', async () => {
-    const objects = await openObjects(place());
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uint8Array({ minLength: 1, maxLength: 5000 }),
-        fc.nat(),
-        fc.nat(),
-        async (bytes, from, more) => {
-          await objects.put(KEY, bytes, sha256Of(bytes));
-          const at = from % bytes.length;
-          const length = 1 + (more % (bytes.length - at));
-          const read = await objects.read(KEY, at, length);
-          expect(Buffer.compare(read, bytes.subarray(at, at + length))).toBe(0);
-          // Callers may transfer its memory.
-          expect(read.buffer.byteLength).toBe(length);
-          await expect(objects.read(KEY, at, bytes.length + 1)).rejects.toThrow(ObjectFaultError);
-          await expect(objects.read(KEY, bytes.length, 1)).rejects.toThrow(ObjectFaultError);
-        },
-      ),
-      { numRuns: 20 },
-    );
-    expect(await objects.writtenS(KEY)).toBeGreaterThan(1_700_000_000);
-    await objects.remove(KEY);
-    await objects.remove(KEY);
-    expect(await objects.writtenS(KEY)).toBeNull();
-    await expect(objects.read(KEY, 0, 1)).rejects.toThrow(ObjectFaultError);
-  });
-});
-
-describe.each([
-  ['a folder', inFolder],
-  ['a bucket', inBucket],
-])('The list of %s', (_, place) => {
-  it('has every object once, with its time, from any of them on', async () => {
-    server.listedAtOnce = 2;
-    const objects = await openObjects(place());
-    const bytes = Uint8Array.of(1);
-    const keys = ['a/raw/1', 'a/raw/2', 'a-b/raw/1', 'a/1h/1 +&ü', 'b/raw/1'].map(
-      (key) => `segments/${key}`,
-    );
-    for (const key of [...keys, 'owner', 'segment', 'segmentsx/1'])
-      await objects.put(key, bytes, sha256Of(bytes));
-    const listed: string[] = [];
-    for (let after: string | null = null; ;) {
-      const page = await objects.list('segments/', after);
-      for (const { writtenS } of page) expect(writtenS).toBeGreaterThan(1_700_000_000);
-      if (page.length === 0) break;
-      listed.push(...page.map(({ key }) => key));
-      after = listed.at(-1)!;
-    }
-    expect(listed.toSorted()).toEqual(keys.toSorted());
-  });
-
-  it('is empty before the first object', async () => {
-    expect(await (await openObjects(place())).list('segments/', null)).toEqual([]);
-  });
+describeObjects('a folder', () => openObjects(inFolder()));
+describeObjects('a bucket', () => {
+  server.listedAtOnce = 2;
+  return openObjects(inBucket());
 });
 
 describe('A folder', () => {
