@@ -177,15 +177,16 @@ it('exports the type of each reply by name, and compiles without apache-arrow', 
     skipLibCheck: false,
     types: [],
     target: 'ES2022',
-    module: 'NodeNext',
     lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'],
   };
-  const settings = { compilerOptions, files: ['program.mts'] };
-  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(settings));
   const compiler = path.resolve('node_modules/@typescript/native/bin/tsc');
-  const compiled = run(process.execPath, [compiler, '-p', folder]);
-  const output = await compiled.catch((failed: { stdout: string; stderr: string }) => failed);
-  expect(output).toMatchObject({ stdout: '', stderr: '' });
+  for (const how of [{ module: 'NodeNext' }, { module: 'ESNext', moduleResolution: 'Bundler' }]) {
+    const settings = { compilerOptions: { ...compilerOptions, ...how }, files: ['program.mts'] };
+    writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    const compiled = run(process.execPath, [compiler, '-p', folder]);
+    const output = await compiled.catch((failed: { stdout: string; stderr: string }) => failed);
+    expect(output).toMatchObject({ stdout: '', stderr: '' });
+  }
 });
 
 interface Operation {
