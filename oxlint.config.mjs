@@ -155,7 +155,7 @@ export default defineConfig({
     },
     { files: ['**/*.mjs'], rules: untyped },
     {
-      files: ['.ci/**', 'bench/**', 'server/bootstrap/**', 'test/**'],
+      files: ['.ci/**', 'bench/**', 'examples/**', 'server/bootstrap/**', 'test/**'],
       rules: { 'no-console': 'off' },
     },
     {
