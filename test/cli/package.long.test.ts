@@ -35,7 +35,7 @@ it('holds what the program reads, the documents that its messages name, and noth
   }
   const strange = files.filter(
     (name) =>
-      !/^dist\/(client|collect|compute|demo|explorer|server|storage)\//.test(name) &&
+      !/^dist\/(client|collect|compute|demo|documents|explorer|server|storage)\//.test(name) &&
       !/^docs\/[\w./-]+$/.test(name) &&
       !['LICENSE', 'README.md', 'package.json', 'dist/build-id'].includes(name),
   );
