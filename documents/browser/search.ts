@@ -14,6 +14,7 @@ interface Parts {
 
 export function startSearch({ input, found, count, results, textsAt }: Parts): void {
   let index: Promise<SearchIndex> | null = null;
+  let isIndexed = false;
   /** Of the results; -1: none. */
   let chosen = -1;
   /** Results of an earlier text that come late are not shown. */
@@ -22,7 +23,9 @@ export function startSearch({ input, found, count, results, textsAt }: Parts): v
   function whenIndexed(): Promise<SearchIndex> {
     index ??= fetch(textsAt).then(async (reply) => {
       if (!reply.ok) throw new Error(`${reply.status}`);
-      return indexOf((await reply.json()) as SearchEntry[]);
+      const made = indexOf((await reply.json()) as SearchEntry[]);
+      isIndexed = true;
+      return made;
     });
     // The next key tries again.
     index.catch(() => (index = null));
@@ -56,6 +59,10 @@ export function startSearch({ input, found, count, results, textsAt }: Parts): v
     const mine = ++latest;
     const query = input.value.trim();
     if (query === '') return close();
+    if (!isIndexed) {
+      count.textContent = 'Reading the documents…';
+      open(true);
+    }
     try {
       const list = (await whenIndexed()).find(query);
       if (mine !== latest) return;
