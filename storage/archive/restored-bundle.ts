@@ -1,5 +1,6 @@
 /** Bundles that bring archived segments back into the store. */
-import { isoOf } from '../../compute/time.js';
+import type { Tier } from '../../compute/market.js';
+import { DAY_S, isoOf } from '../../compute/time.js';
 import { BUNDLE_VERSION, BundleWriter, type RestoredFrame } from '../bundle.js';
 import { type Catalog, tokenKey } from '../depth/catalog.js';
 import { firstT, lastT } from '../depth/directory.js';
@@ -83,11 +84,14 @@ export async function lostObject(
       if (!(fault instanceof ObjectFaultError)) return fault;
       const { token, tier, ref } = need;
       const tokenId = catalog.token(token.chain, token.address)?.tokenId ?? null;
-      const span = [firstT(ref), lastT(ref) + 1] as const;
-      const windows = await archive.windows(database, tokenId, span);
-      const { fromS, toS } = windows.find((own) => own.tier === tier) ?? {
-        fromS: span[0],
-        toS: span[1],
+      // All segments of the object are lost.
+      const dayS = firstT(ref) - (firstT(ref) % DAY_S);
+      const windows = await archive.windows(database, tokenId, [dayS, dayS + DAY_S]);
+      const isOfObject = (own: { tier: Tier; fromS: number; toS: number }): boolean =>
+        own.tier === tier && own.fromS <= firstT(ref) && own.toS > firstT(ref);
+      const { fromS, toS } = windows.find(isOfObject) ?? {
+        fromS: firstT(ref),
+        toS: lastT(ref) + 1,
       };
       return new InputError(
         `${fault.message}; this change needs ${textOf(need)}, so nothing was stored: put the object back from a copy of the archive, or delete its snapshots, then load them again: fathom delete --data ${shellWord(directory)} --token ${tokenKey(token.chain, token.address)} --tier ${tier} --from ${isoOf(fromS)} --to ${isoOf(toS)}`,

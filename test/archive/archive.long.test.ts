@@ -1,6 +1,6 @@
 /** Archived days behind a really started server: the same replies as before, and one clear one where the archive fails. */
 import { createHash } from 'node:crypto';
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -275,7 +275,8 @@ describe('Changes of archived days', () => {
   it('are archived again, and objects that nothing names go', async () => {
     const data = new DataDirectory();
     const objects = temporaryDirectory();
-    const store = await openStore(data.path, { archive: archiveIn(objects, () => clockS) });
+    const archive = { ...archiveIn(objects, () => clockS), cacheBytes: 0 };
+    const store = await openStore(data.path, { archive });
     await commitRows(store, history());
     const archiveAll = async (): Promise<void> => {
       while ((await store.archiveNext()) !== null);
@@ -309,6 +310,17 @@ describe('Changes of archived days', () => {
     clockS = NOW;
     expect(await store.archiveStatus()).toMatchObject({ objects: OBJECTS - 1, unused: 0 });
     expect(await storedSnapshots(store, tokenOf(store))).toEqual(before);
+
+    // The refusal of a change names all of what a lost object held, in whichever of its segments the change is.
+    const folder = path.join(objects, 'segments', 'mainchain', MINT, 'raw');
+    const lost = readdirSync(folder).find((name) => name.startsWith('2026-11-09'))!;
+    rmSync(path.join(folder, lost));
+    for (const t of [T0 + 2 * DAY_S + 450, T0 + 3 * DAY_S - 450]) {
+      await expect(commitRows(store, [snapshot(t, [orca([[3, 0, 99]])])])).rejects.toThrow(
+        '--tier raw --from 2026-11-09T00:00:00Z --to 2026-11-09T23:55:01Z',
+      );
+    }
+    await commitDelete(store, { address: MINT, fromS: T0 + 2 * DAY_S, toS: T0 + 3 * DAY_S });
     await store.close();
     data.remove();
     rmSync(objects, { recursive: true });
