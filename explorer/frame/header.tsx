@@ -41,6 +41,7 @@ const PLACES: readonly { label: string; more?: string; target: View }[] = [
 export function Header() {
   const Account = useModule(loadAccount);
   const Shortcuts = useModule(loadShortcuts);
+  const Alerts = useModule(loadAlerts);
   const view = useValue(viewValue);
   const key = useValue(keyValue);
   const wrong = useValue(trouble);
@@ -94,6 +95,7 @@ export function Header() {
             {asOf !== null && <span class="wide-only note">as of {minuteOf(asOf)}</span>}
           </button>
         )}
+        {hasKey && Alerts !== null && <Alerts />}
         {hasKey && Account !== null && <Account />}
         <button
           type="button"
@@ -132,6 +134,7 @@ export function Header() {
 
 /** Not needed before the map. */
 const loadAccount = async () => (await import('./account.js')).Account;
+const loadAlerts = async () => (await import('../alerts/alerts.js')).Alerts;
 const loadShortcuts = async () => (await import('./shortcuts.js')).Shortcuts;
 
 const LIVE_TITLES: Readonly<Record<Connection, string>> = {

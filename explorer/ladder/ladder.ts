@@ -158,7 +158,7 @@ function side(
 
 /** Sums within some percent of the price. */
 export function totalsWithin(
-  ladder: Ladder,
+  ladder: Pick<Ladder, 'bins' | 'supportUsd' | 'resistanceUsd'>,
   pct: number,
 ): { supportUsd: number; resistanceUsd: number } {
   const total = (amounts: Float64Array): number =>
