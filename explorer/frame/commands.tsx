@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { FoundToken } from '../../client/index.js';
 import { favourites } from '../state/favourites.js';
-import { absoluteTime, price, shortAddress } from '../state/format.js';
+import { absoluteTime, price, shortAddress, usd } from '../state/format.js';
 import { useDocument, useNowS } from '../state/load.js';
 import {
   chooseTheme,
@@ -23,9 +23,11 @@ import {
   boardView,
   compareView,
   DEFAULT_VIEW,
+  isOrderUsd,
   tokenView,
   type View,
 } from '../state/url.js';
+import { amountOf } from '../views/amount.js';
 import { toggled } from '../views/filters.js';
 import { offsetS, zone } from '../state/zone.js';
 import { joined, tokensWith } from './known-tokens.js';
@@ -88,7 +90,10 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
     'never',
   );
   const wanted = text.trim().toLowerCase();
-  const times = wanted === 'now' ? nowCommands() : timeCommands(text, nowS);
+  const times = [
+    ...(wanted === 'now' ? nowCommands() : timeCommands(text, nowS)),
+    ...orderCommands(wanted),
+  ];
   const isCurrent = query === text.trim();
   const begins = (found?.tokens ?? [])
     // Results for the previous text stay only if they also match the current text, so that Enter runs only matching rows.
@@ -220,6 +225,22 @@ function nowCommands(): Command[] {
     });
   };
   return [{ label: 'Now', note: 'depth now', act }];
+}
+
+/** What `sell 500k` or `buy 1M` of the token in sight, or the last one, costs. @param text in lower case */
+function orderCommands(text: string): Command[] {
+  const shown = lastToken.value;
+  const [, side, amount = ''] = /^(sell|buy) +(.+)$/.exec(text) ?? [];
+  const amountUsd = amountOf(amount);
+  if (shown === null || amountUsd === null || !isOrderUsd(amountUsd)) return [];
+  const order = { ...shown.order, side: side === 'buy' ? 'buy' : 'sell', usd: amountUsd } as const;
+  return [
+    {
+      label: `${side === 'buy' ? 'Buy' : 'Sell'} ${usd(amountUsd)}`,
+      note: 'what it costs',
+      act: () => show({ ...shown, order }),
+    },
+  ];
 }
 
 /** Whether a text means a time before the API's history. */

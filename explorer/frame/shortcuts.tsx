@@ -12,6 +12,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['+ −', 'on the map: zoom the time'],
   ['Page Up, Page Down', 'on the map: zoom the price'],
   ['Enter', 'on the map: pin the time at the cursor'],
+  ['Shift Enter', 'on the map: compare with the time at the cursor, or shift and click'],
   ['← → Home End', 'on the ladder: read its 1% steps; Esc ends it'],
   ['P', 'play what is in sight of the map, or pause'],
   [', .', 'step back or forward by a snapshot'],

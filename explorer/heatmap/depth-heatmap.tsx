@@ -73,6 +73,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
     lastPinnedT.current = pinnedT;
   }, [picture, isDrawn, pinnedT]);
 
+  const pinFirst = (t: number | null): void => props.onPin(t, false);
   const cursor = drawn?.cursor ?? null;
   const split = useSplit(props, parameters, cursor);
   const [played, setPlayed] = useState<Played | null>(null);
@@ -83,6 +84,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   }, [picture, isMoving, shownT]);
   const Playback = useModule(() => import('../playback/playback.js'))?.Playback ?? null;
   const TimeField = useModule(() => import('../playback/time-field.js'))?.TimeField ?? null;
+  const MapTools = useModule(() => import('./map-tools.js'))?.MapTools ?? null;
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
   const scale = drawn?.scale ?? null;
   const held = picture?.history.held ?? NONE_HELD;
@@ -99,12 +101,15 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         ref={canvases.frame}
         tabIndex={0}
         role="group"
-        aria-label="Depth heatmap. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor, enter pins its time, escape goes back to now."
+        aria-label="Depth heatmap. Arrows move it, plus and minus zoom time, page up and down zoom prices, 0 shows all, shift and arrows move the cursor, enter pins its time, shift and enter a second time to compare with, escape goes back to now."
       >
         <div class="heatmap-cells" ref={canvases.cells} role="img" aria-label={summary} />
         <canvas class="heatmap-overlay" ref={canvases.overlay} aria-hidden="true" />
         {view !== null && <Pin t={shownT} view={view} />}
-        {cursor !== null && <Readout cursor={cursor} split={split} />}
+        {view !== null && <Pin t={props.vsT} view={view} isSecond={true} />}
+        {cursor !== null && (
+          <Readout cursor={cursor} split={split} baseUsd={drawn?.baseUsd ?? null} />
+        )}
         {state !== 'ready' && (
           <Notice
             state={state}
@@ -116,7 +121,13 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
       </div>
       <div class="heatmap-foot">
         {legend}
-        {TimeField !== null && <TimeField t={pinnedT} onPin={props.onPin} />}
+        {MapTools !== null && scale !== null && (
+          <MapTools
+            {...{ scale, colours: props.colours ?? null, axis: props.axis ?? 'usd' }}
+            onChange={props.onLook}
+          />
+        )}
+        {TimeField !== null && <TimeField t={pinnedT} onPin={pinFirst} />}
         {Playback !== null && picture !== null && view !== null && state === 'ready' && (
           <Playback
             {...{ client, address, view, pinnedT }}
@@ -127,7 +138,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
               setPlayed(moment);
               props.onPlay(moment);
             }}
-            onPin={props.onPin}
+            onPin={pinFirst}
             onFailure={props.onFailure}
           />
         )}
@@ -147,7 +158,12 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           {...{ shownT, isPinned: pinnedT !== null && !isMoving, moment: props.moment }}
           endsNow={props.window.to === 'now' && (drawn?.zoom?.toS ?? null) === null}
           cursorT={cursor && (cursor.snapshot?.t ?? cursor.t)}
-          pin={<Pin t={shownT} view={view} />}
+          pin={
+            <>
+              <Pin t={shownT} view={view} />
+              <Pin t={props.vsT} view={view} isSecond={true} />
+            </>
+          }
           canSpare={props.canSpare}
           mapsHref={mapsHref(props)}
         />
@@ -267,12 +283,20 @@ export function Notice({ state, hasPicture, lastT, windowAt }: NoticeProps) {
 }
 
 /** The line at a pinned time, if it is in sight. */
-export function Pin({ t, view }: { t: number | null; view: View }) {
+export function Pin({
+  t,
+  view,
+  isSecond = false,
+}: {
+  t: number | null;
+  view: View;
+  isSecond?: boolean;
+}) {
   const share = t === null ? -1 : xOf(view, t);
   if (share < 0 || share > 1) return null;
   return (
     <div class="heatmap-pin" aria-hidden="true">
-      <i style={{ left: `${100 * share}%` }} />
+      <i class={isSecond ? 'second' : undefined} style={{ left: `${100 * share}%` }} />
     </div>
   );
 }

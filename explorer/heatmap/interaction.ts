@@ -8,8 +8,12 @@ export interface Controls {
   pan(by: Point): void;
   /** Moves the cursor there; null hides it. */
   point(at: Point | null): void;
-  /** Reports the moment there, at the cursor ('cursor'), or now (null). */
-  pin(at: Point | 'cursor' | null): void;
+  /**
+   * Reports the moment there, at the cursor ('cursor'), or now (null).
+   *
+   * @param isSecond whether it is the second moment, with which the first is compared
+   */
+  pin(at: Point | 'cursor' | null, isSecond?: boolean): void;
   /** Moves the cursor by snapshots and bins. */
   step(snapshots: number, bins: number): void;
   /** Returns to the initial view. */
@@ -114,7 +118,7 @@ function key(event: KeyboardEvent, controls: Controls): void {
     0: () => controls.all(),
     Home: () => controls.goTo('from'),
     End: () => controls.goTo('to'),
-    Enter: () => controls.pin('cursor'),
+    Enter: () => controls.pin('cursor', event.shiftKey),
     Escape: () => {
       controls.point(null);
       controls.pin(null);
@@ -173,7 +177,7 @@ class Pointers {
     const isTap = event.type === 'pointerup' && this.movedPx < TAP_PX;
     if (!isTap || at === undefined) return;
     if (event.pointerType === 'touch') this.controls.point(at);
-    if (isInside(at)) this.controls.pin(at);
+    if (isInside(at)) this.controls.pin(at, event.shiftKey);
   }
 
   private pinch(before: Point, at: Point, other: Point): void {

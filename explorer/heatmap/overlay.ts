@@ -1,7 +1,7 @@
 /** Draws axes and grid over the cells. */
 import { type Held, lastInSight } from './history.js';
 import { zoneLabel } from '../state/zone.js';
-import { placedTicks, priceText, priceTicks } from './ticks.js';
+import { percentTicks, placedTicks, priceText, priceTicks } from './ticks.js';
 import { type View, yOf } from './view.js';
 
 /** Room for the axes at the default text size; heatmap.css reserves the same. */
@@ -49,6 +49,8 @@ interface OverlayFrame {
   held: readonly Held[];
   pixelRatio: number;
   style: Style;
+  /** Whether the axis shows distances from the last price in sight. */
+  isPercent: boolean;
 }
 
 export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): void {
@@ -68,7 +70,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, frame: OverlayFrame): voi
 
 function drawAxes(
   context: CanvasRenderingContext2D,
-  { view, held, style }: OverlayFrame,
+  { view, held, style, isPercent }: OverlayFrame,
   width: number,
   height: number,
 ): void {
@@ -86,7 +88,10 @@ function drawAxes(
   context.fillText(zoneLabel(view.to), width + 9, height + 15);
   const last = lastInSight(held, view);
   const lastY = last === undefined ? -Infinity : (1 - yOf(view, last.lnPrice)) * height;
-  for (const { at, label } of priceTicks(view, MIN_PRICE_TICK_PX / height)) {
+  const gap = MIN_PRICE_TICK_PX / height;
+  const ticks =
+    isPercent && last !== undefined ? percentTicks(view, last.lnPrice, gap) : priceTicks(view, gap);
+  for (const { at, label } of ticks) {
     const y = Math.round((1 - yOf(view, at)) * height) + 0.5;
     grid(context, false, 0, y, width + 4, y);
     const isFree = y > 6 && y < height - 4 && Math.abs(y - lastY) > LAST_PRICE_PX / 2 + 5;

@@ -3,7 +3,7 @@ import type { Scale } from './amounts.js';
 import type { Time } from '../../client/index.js';
 import { binAt, LN_BIN } from './columns.js';
 import { type Cursor, cursorAt, isInView, type Place } from './cursor.js';
-import { type Held, History } from './history.js';
+import { type Held, History, lastInSight } from './history.js';
 import { CENTRE, type Controls, listen } from './interaction.js';
 import type { TimeWindow } from './detail.js';
 import type { Part } from './loader.js';
@@ -23,6 +23,8 @@ export interface Drawn {
   zoom: Zoom | null;
   scale: Scale;
   cursor: Cursor | null;
+  /** The price from which the axis shows distances; null if it shows prices. */
+  baseUsd: number | null;
 }
 
 /** A picture of what was in sight. */
@@ -53,6 +55,7 @@ export class Picture implements Controls {
   private sharedScale: Scale | null = null;
   /** Its time and price, not its pixels: it stays on the same data when the view moves. */
   private cursor: Place | null = null;
+  private isPercent = false;
   private nextFrame = 0;
   /** Whether more than the cursor has changed. */
   private isStale = false;
@@ -64,7 +67,7 @@ export class Picture implements Controls {
     private readonly elements: PictureElements,
     private theme: Theme,
     private readonly onDrawn: (drawn: Drawn) => void,
-    private readonly onPin: (t: number | null) => void,
+    private readonly onPin: (t: number | null, isSecond: boolean) => void,
   ) {
     const { frame, cells } = elements;
     const { signal } = this.ended;
@@ -128,6 +131,12 @@ export class Picture implements Controls {
   setScale(scale: Scale | null): void {
     this.sharedScale = scale;
     this.scale = scale ?? this.history.scale();
+    this.redraw();
+  }
+
+  /** Labels the axis of prices with distances from the last price in sight, or with prices. */
+  setPercentAxis(isPercent: boolean): void {
+    this.isPercent = isPercent;
     this.redraw();
   }
 
@@ -245,11 +254,11 @@ export class Picture implements Controls {
     this.redraw();
   }
 
-  pin(at: Point | 'cursor' | null): void {
+  pin(at: Point | 'cursor' | null, isSecond = false): void {
     const { view } = this.sight;
-    if (at === null || view === null) return this.onPin(null);
+    if (at === null || view === null) return this.onPin(null, false);
     const t = at === 'cursor' ? this.cursor?.t : timeAt(view, at.x);
-    if (t !== undefined) this.onPin(this.history.at(t)?.t ?? Math.floor(t));
+    if (t !== undefined) this.onPin(this.history.at(t)?.t ?? Math.floor(t), isSecond);
   }
 
   /** The loaded snapshots of a window. */
@@ -278,14 +287,14 @@ export class Picture implements Controls {
   draw(): void {
     this.isStale = false;
     const { frame, overlay } = this.elements;
-    const { sheet, sight, style } = this;
+    const { sheet, sight, style, isPercent } = this;
     const { held } = this.history;
     const view = sight.shown(sheet.width) ?? NO_VIEW;
     const look = this.look(screenPixelRatio());
     fit(overlay, look.pixelRatio);
     const isWhole = sheet.show(view, sight.extent, look);
     if (sight.view !== null)
-      drawOverlay(overlay, { view, held, pixelRatio: look.pixelRatio, style });
+      drawOverlay(overlay, { view, held, pixelRatio: look.pixelRatio, style, isPercent });
     else overlay.getContext('2d')?.clearRect(0, 0, overlay.width, overlay.height);
     const { from, to, lnLow, lnHigh } = view;
     frame.dataset['view'] = [from, to, Math.exp(lnLow), Math.exp(lnHigh)].join(' ');
@@ -300,7 +309,7 @@ export class Picture implements Controls {
 
   /** Draws what is in sight, cells and axes, at twice the screen's resolution. */
   photograph(): Photograph | null {
-    const { scale, theme, style } = this;
+    const { scale, theme, style, isPercent } = this;
     const { view } = this.sight;
     const { overlay } = this.elements;
     const pixelRatio = Math.min(2 * screenPixelRatio(), MAX_CANVAS_PX / overlay.clientWidth);
@@ -313,7 +322,7 @@ export class Picture implements Controls {
     const context = canvas.getContext('2d');
     if (view === null || context === null) return null;
     this.sheet.photograph(context, view, this.look(pixelRatio));
-    drawOverlay(axes, { view, held: this.history.held, pixelRatio, style });
+    drawOverlay(axes, { view, held: this.history.held, pixelRatio, style, isPercent });
     context.drawImage(axes, 0, 0);
     this.redraw();
     return { canvas, pixelRatio: pixelRatio * style.size, view, scale, theme, style };
@@ -330,6 +339,7 @@ export class Picture implements Controls {
       view,
       zoom: sight.zoomInSight(),
       scale,
+      baseUsd: (this.isPercent && lastInSight(history.held, view)?.priceUsd) || null,
       cursor: this.cursor && cursorAt(this.cursor, history, view, labelRoom),
     });
   }

@@ -3,6 +3,7 @@ import type { AddressClient } from '../../client/address-client.js';
 import type { ReplayParameters } from '../../client/index.js';
 import type { Played } from '../playback/playback.js';
 import type { Moment } from '../strips/reading.js';
+import type { TokenView } from '../state/url.js';
 import type { Picture } from './picture.js';
 import type { MapProps } from './use-map.js';
 
@@ -14,12 +15,16 @@ export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
   /** The moment that the page shows; null: now. */
   pinnedT: number | null;
+  /** The second moment, with which the page compares it; null: none. */
+  vsT: number | null;
   /** What the page knows of that moment, or of the one that playback shows; null if nothing yet. */
   moment: Moment | null;
   /** The shortest preset window, ending now, that contains `t`, and the page's address with that window. */
   windowAt: (t: number) => { name: string; href: string };
   /** Called with each moment that playback shows; null if it shows none. */
   onPlay: (played: Played | null) => void;
+  /** Called with another axis or other colours. */
+  onLook: (chosen: Partial<Pick<TokenView, 'colours' | 'axis'>>) => void;
   /** Whether the key has a request to spare for the cursor. */
   canSpare: () => boolean;
   /** Set to the picture while there is one. */

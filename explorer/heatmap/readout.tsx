@@ -4,7 +4,7 @@ import { BIN_RATIO } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';
 import type { Cursor } from './cursor.js';
 import type { Share } from './split.js';
-import { priceText, timeText } from './ticks.js';
+import { distanceText as axisDistance, priceText, timeText } from './ticks.js';
 
 /** The shares, or why they are missing; `deferred`: the key has no request to spare for them yet. */
 export type Split = Share[] | 'waiting' | 'deferred' | 'failed';
@@ -12,14 +12,16 @@ export type Split = Share[] | 'waiting' | 'deferred' | 'failed';
 interface ReadoutProps {
   cursor: Cursor;
   split: Split;
+  /** The price from which the axis shows distances; null if it shows prices. */
+  baseUsd: number | null;
 }
 
-export function Readout({ cursor, split }: ReadoutProps) {
+export function Readout({ cursor, split, baseUsd }: ReadoutProps) {
   const { at, snapshot } = cursor;
   const { left } = placeOf(cursor);
   const sides = [at.x > 0.5 ? 'is-left' : 'is-right', at.y < 0.5 ? 'is-above' : 'is-below'];
   return (
-    <Crosshair cursor={cursor}>
+    <Crosshair cursor={cursor} baseUsd={baseUsd}>
       <div
         class={`heatmap-readout ${sides.join(' ')}`}
         style={{ '--left': left, '--top': `${100 * (1 - at.y)}cqh` }}
@@ -35,7 +37,16 @@ export function Readout({ cursor, split }: ReadoutProps) {
 }
 
 /** The cursor's lines, with its time and price on the axes. */
-export function Crosshair({ cursor, children }: { cursor: Cursor; children?: ComponentChildren }) {
+export function Crosshair({
+  cursor,
+  baseUsd = null,
+  children,
+}: {
+  cursor: Cursor;
+  baseUsd?: number | null;
+  children?: ComponentChildren;
+}) {
+  const priceUsd = Math.exp(cursor.lnPrice);
   const { left, top } = placeOf(cursor);
   const labelTop = `${100 * (1 - cursor.labelY)}%`;
   return (
@@ -46,7 +57,7 @@ export function Crosshair({ cursor, children }: { cursor: Cursor; children?: Com
         {timeText(cursor.t)}
       </span>
       <span class="heatmap-tag heatmap-tag-price" style={{ top: labelTop }}>
-        {priceText(Math.exp(cursor.lnPrice))}
+        {baseUsd === null ? priceText(priceUsd) : axisDistance(priceUsd, baseUsd)}
       </span>
       {children}
     </div>
@@ -57,7 +68,7 @@ function placeOf({ at }: Cursor): { left: string; top: string } {
   return { left: `${100 * at.x}%`, top: `${100 * (1 - at.y)}%` };
 }
 
-function Amounts({ cursor, split }: ReadoutProps) {
+function Amounts({ cursor, split }: Pick<ReadoutProps, 'cursor' | 'split'>) {
   const { snapshot, bin, supportUsd, resistanceUsd } = cursor;
   if (snapshot === null) return null;
   return (

@@ -1,5 +1,5 @@
 /** The ticks of the axes and their labels. */
-import { grouped, price as shortPrice } from '../state/format.js';
+import { grouped, price as shortPrice, signedPercent } from '../state/format.js';
 import { currentS } from '../state/clock.js';
 import { type Zone, zone } from '../state/zone.js';
 import { roundUp } from './amounts.js';
@@ -158,33 +158,60 @@ const CALENDARS = {
 /** Prices may grow by this factor across an axis before their steps grow too. */
 const EVEN_FACTOR = 3;
 
+/** The same as round distances from a price, in percent. @param lnBase logarithm of the price */
+export function percentTicks({ lnLow, lnHigh }: View, lnBase: number, minGap: number): Tick[] {
+  const ratios = roundSteps(lnLow - lnBase, lnHigh - lnBase, minGap);
+  return ratios.map(({ value, step }) => ({
+    at: Math.log(value) + lnBase,
+    label: signedPercent(value - 1, digitsOf(100 * step)),
+  }));
+}
+
+/** A price as its distance from another one. */
+export const distanceText = (priceUsd: number, baseUsd: number): string =>
+  signedPercent(priceUsd / baseUsd - 1, 2);
+
 /**
  * Round prices, at least `minGap` (share of the height) apart, in steps of 1, 2 or 5 times a power of ten. Steps are
  * even, or grow with the price if the axis covers a wide range.
  */
 export function priceTicks({ lnLow, lnHigh }: View, minGap: number): Tick[] {
+  return roundSteps(lnLow, lnHigh, minGap).map(({ value, step }) => ({
+    at: Math.log(value),
+    label: priceText(value, step),
+  }));
+}
+
+function roundSteps(
+  lnLow: number,
+  lnHigh: number,
+  minGap: number,
+): { value: number; step: number }[] {
   if (!(minGap > 0 && minGap < 1)) return [];
   const factor = Math.expm1(minGap * (lnHigh - lnLow));
   const high = Math.exp(lnHigh);
   const isEven = lnHigh - lnLow < Math.log(EVEN_FACTOR);
-  const ticks: Tick[] = [];
+  const ticks: { value: number; step: number }[] = [];
   let price = Math.exp(lnLow);
   for (;;) {
     const step = roundUp((isEven ? high : price) * factor);
     const after = isEven || ticks.length === 0 ? price : price * (1 + factor);
     price = Math.ceil((after / step) * (1 - 1e-9)) * step;
     if (price > high) return ticks;
-    ticks.push({ at: Math.log(price), label: priceText(price, step) });
+    ticks.push({ value: price, step });
     if (isEven) price += step;
   }
 }
+
+/** Digits after the point that show a step. */
+const digitsOf = (step: number): number =>
+  Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 
 /** @param step the difference that the digits must show; default: five digits */
 export function priceText(price: number, step = 10 ** (Math.floor(Math.log10(price)) - 4)): string {
   // An axis has no room for so many zeros: a subscript counts them.
   if (price < 1e-4) return shortPrice(price).slice(1);
-  const digits = Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
-  return grouped(price, digits);
+  return grouped(price, digitsOf(step));
 }
 
 const USD = new Intl.NumberFormat('en-US', {

@@ -5,6 +5,7 @@ import type { Time } from '../../client/index.js';
 import type { Zoom } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { zone } from '../state/zone.js';
+import type { Scale } from './amounts.js';
 import type { TimeWindow } from './detail.js';
 import type { Source } from './loader.js';
 import type { Theme } from './palette.js';
@@ -27,12 +28,15 @@ export interface MapProps {
   /** The part of the window in sight; null for all of it. */
   zoom: Zoom | null;
   theme: Theme;
+  /** The scale of the colours; null or undefined: by the data, or as maps side by side agree. */
+  colours?: Scale | null;
+  axis?: 'usd' | 'pct';
   /** False while the user has paused the page: then it does not poll. */
   isLive: boolean;
   /** The least time between two polls. */
   reloadMs: () => number;
-  /** Called with the moment that the page should show. */
-  onPin: (t: number | null) => void;
+  /** Called with the moment that the page should show, or with the second one, with which it compares that. */
+  onPin: (t: number | null, isSecond: boolean) => void;
   /** Called after zoom and pan. */
   onZoom: (zoom: Zoom | null) => void;
   /** Called with failures that end the loading. */
@@ -76,7 +80,9 @@ export function useMap(props: MapProps): DepthMap {
     if (frame.current === null || cells.current === null || overlay.current === null) return;
     const elements = { frame: frame.current, cells: cells.current, overlay: overlay.current };
     try {
-      const made = new Picture(elements, theme, setDrawn, (t) => latest.current.onPin(t));
+      const made = new Picture(elements, theme, setDrawn, (t, isSecond) =>
+        latest.current.onPin(t, isSecond),
+      );
       setPicture(made);
       return () => made.end();
     } catch {
@@ -118,6 +124,11 @@ export function useMap(props: MapProps): DepthMap {
   }, [picture, source, String(from), String(to)]);
 
   useEffect(() => picture?.setReach(reach), [picture, reach?.from, reach?.to]);
+  const { colours, axis = 'usd' } = props;
+  useEffect(() => {
+    if (colours !== undefined) picture?.setScale(colours);
+  }, [picture, colours?.lowUsd, colours?.highUsd]);
+  useEffect(() => picture?.setPercentAxis(axis === 'pct'), [picture, axis]);
 
   const follows = isLive && to === 'now' && loader !== null;
   useEffect(() => {

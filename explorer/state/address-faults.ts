@@ -1,5 +1,6 @@
 /** Finds parameters and values in an address that its page does not know. This code is loaded after the page. */
 import {
+  AXES,
   BOARDS,
   type BoardView,
   COMPARE_PCTS,
@@ -75,7 +76,8 @@ function parametersOf(view: View): Readonly<Record<string, Parameter>> {
   };
 }
 
-function tokenParameters({ window, band, zoom, atS, order }: TokenView): Record<string, Parameter> {
+function tokenParameters(view: TokenView): Record<string, Parameter> {
+  const { window, band, zoom, atS, vsS, colours, order } = view;
   const time = { expected: 'epoch seconds, from before to' };
   const pct = { expected: 'a number from -90 to 1000, min_pct below max_pct' };
   return {
@@ -99,6 +101,12 @@ function tokenParameters({ window, band, zoom, atS, order }: TokenView): Record<
       isRead: () => zoom !== null && zoom.prices !== null,
     },
     at: { expected: 'epoch seconds', isRead: () => atS !== null },
+    vs: { expected: 'epoch seconds', isRead: () => vsS !== null },
+    axis: oneOf(AXES),
+    colours: {
+      expected: 'two amounts of USD, the lower one first',
+      isRead: () => colours !== null,
+    },
     side: oneOf(SIDES),
     usd: { expected: 'USD from 0.01 to 1e13, such as 500000', isRead: () => order.usd !== null },
     cost: oneOf(COST_UNITS),

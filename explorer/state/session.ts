@@ -6,6 +6,7 @@ import type { Theme } from '../heatmap/palette.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { asOfS } from './clock.js';
 import { restoreFavourites } from './favourites.js';
+import { restoreLayout } from './layout.js';
 import { hashOf, keyOf, type TokenView, type View, viewOf } from './url.js';
 import { Value } from './value.js';
 import { type Zone, zone } from './zone.js';
@@ -99,6 +100,7 @@ export function startSession(): void {
   dark.addEventListener('change', showTheme);
   zone.set(localStorage.getItem(ZONE_ITEM) === 'local' ? 'local' : 'utc');
   restoreFavourites();
+  restoreLayout();
   view.follow((shown) => {
     if (shown.name === 'token' && shown.address !== null) lastToken.set(shown);
   });

@@ -51,6 +51,9 @@ export const REACHES_PCT = [5, 10, 25, 50] as const;
 /** Whether a number of USD can be the amount of an order: from a cent, and so that cents are whole numbers. */
 export const isOrderUsd = (usd: number): boolean => usd >= 0.01 && usd <= 1e13;
 
+/** The map's axis of prices: USD, or percents of the last price in sight. */
+export const AXES = ['usd', 'pct'] as const;
+
 /** The units of costs: USD, or percents of the price. */
 export const COST_UNITS = ['usd', 'pct'] as const;
 
@@ -79,6 +82,11 @@ export interface TokenView {
   zoom: Zoom | null;
   /** The moment that the page shows, epoch seconds; null: now. */
   atS: number | null;
+  /** The second moment, with which the page compares the one it shows, epoch seconds; null: none. */
+  vsS: number | null;
+  axis: (typeof AXES)[number];
+  /** The amounts of the map's faintest and strongest colour; null: by the data. */
+  colours: { lowUsd: number; highUsd: number } | null;
   order: Order;
   /** How far the ladder reaches; null: the page chooses. */
   reachPct: (typeof REACHES_PCT)[number] | null;
@@ -154,6 +162,9 @@ export const DEFAULT_VIEW: TokenView = {
   band: FULL_BAND,
   zoom: null,
   atS: null,
+  vsS: null,
+  axis: 'usd',
+  colours: null,
   order: NO_ORDER,
   reachPct: null,
   pool: null,
@@ -190,6 +201,9 @@ export function viewOf(hash: string): View {
     band: bandOf(query),
     zoom: zoomOf(query),
     atS: wholeNumberOf(query.get('at')),
+    vsS: wholeNumberOf(query.get('vs')),
+    axis: AXES.find((one) => one === query.get('axis')) ?? DEFAULT_VIEW.axis,
+    colours: rangeOf(query.get('colours') ?? ''),
     order: orderOf(query),
     reachPct: REACHES_PCT.find((one) => String(one) === query.get('ladder')) ?? null,
     pool: query.get('pool'),
@@ -207,7 +221,8 @@ export function hashOf(view: View): string {
     if (view.find !== '') query.set('find', view.find);
     return `#/${view.name}${queryText(query)}`;
   }
-  const { address, window, group, types, venues, band, zoom, atS, order, reachPct, pool } = view;
+  const { address, window, group, types, venues, band, zoom, atS, vsS } = view;
+  const { axis, colours, order, reachPct, pool } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -220,11 +235,13 @@ export function hashOf(view: View): string {
   if (zoom !== null) {
     query.set('zoom', `${zoom.fromS},${zoom.toS ?? 'now'}`);
     if (zoom.prices !== null) {
-      const { lowUsd, highUsd } = zoom.prices;
-      query.set('prices', [lowUsd, highUsd].map((usd) => usd.toPrecision(6)).join());
+      query.set('prices', rangeText(zoom.prices));
     }
   }
   if (atS !== null) query.set('at', String(atS));
+  if (vsS !== null) query.set('vs', String(vsS));
+  if (axis !== DEFAULT_VIEW.axis) query.set('axis', axis);
+  if (colours !== null) query.set('colours', rangeText(colours));
   setOrder(query, order);
   if (reachPct !== null) query.set('ladder', String(reachPct));
   if (pool !== null) query.set('pool', pool);
@@ -280,7 +297,7 @@ function windowOf(query: URLSearchParams): Window {
 
 function zoomOf(query: URLSearchParams): Zoom | null {
   const [from = '', to = ''] = (query.get('zoom') ?? '').split(',');
-  const prices = pricesOf(query.get('prices') ?? '');
+  const prices = rangeOf(query.get('prices') ?? '');
   if (to === 'now' && from.startsWith('-')) {
     const beforeS = wholeNumberOf(from.slice(1)) ?? 0;
     return beforeS > 0 ? { fromS: -beforeS, toS: null, prices } : null;
@@ -289,7 +306,11 @@ function zoomOf(query: URLSearchParams): Zoom | null {
   return fromS !== null && toS !== null && fromS < toS ? { fromS, toS, prices } : null;
 }
 
-function pricesOf(text: string): Zoom['prices'] {
+const rangeText = ({ lowUsd, highUsd }: NonNullable<Zoom['prices']>): string =>
+  [lowUsd, highUsd].map((usd) => String(Number(usd.toPrecision(6)))).join();
+
+/** Two amounts of USD, the lower one first. */
+function rangeOf(text: string): Zoom['prices'] {
   const [lowUsd = 0, highUsd = 0] = text.split(',').map(Number);
   return lowUsd > 0 && highUsd > lowUsd && highUsd < Infinity ? { lowUsd, highUsd } : null;
 }

@@ -3,6 +3,7 @@ import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
 import { type Ladder, type LadderPart, nearText, partUsd, perpsText } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';
+import { useModule } from '../state/use-module.js';
 import {
   type Band,
   FULL_BAND,
@@ -31,8 +32,12 @@ interface FiltersProps {
   onChange: (view: TokenView) => void;
 }
 
+/** Not needed before the map. */
+const loadLayoutMenu = async () => (await import('./layout-menu.js')).LayoutMenu;
+
 export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
   const change = (part: Partial<TokenView>): void => onChange({ ...view, ...part });
+  const LayoutMenu = useModule(loadLayoutMenu);
   const isFiltered = view.types.length + view.venues.length > 0;
   return (
     <div class="filters" role="toolbar" aria-label="Filters">
@@ -112,6 +117,7 @@ export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
           Clear
         </button>
       )}
+      {LayoutMenu !== null && <LayoutMenu />}
     </div>
   );
 }

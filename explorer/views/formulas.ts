@@ -6,6 +6,7 @@ import type {
   Slippage,
   TokenPressure,
 } from '../../client/index.js';
+import type { Difference } from '../difference/difference.js';
 import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
 import {
   absoluteTime,
@@ -46,6 +47,37 @@ export function scoreSteps(
     `Depth = 80 x log10(D / 1,000) / 5, between 0 and 80 = 80 x ${components.depth.value.toFixed(6)} = ${points[0]}`,
     `Balance = 20 x (1 - |${cents(supportCents)} - ${cents(resistanceCents)}| / D) = 20 x ${components.balance.value.toFixed(6)} = ${points[1]}`,
     `Score = ${points[0]} + ${points[1]} = ${unrounded.toFixed(4)}, rounded to ${score.toFixed(1)}`,
+  ];
+}
+
+/** docs/explorer.md: the change of a price in 24 hours. */
+export function changeSteps(
+  now: { t: number; usd: number },
+  before: { t: number; usd: number },
+): string[] {
+  return [
+    `Change = price / price of 24 hours before - 1 = ${plain(now.usd)} / ${plain(before.usd)} - 1 = ${signedPercent(now.usd / before.usd - 1, 4)}`,
+    `The snapshot of ${absoluteTime(now.t)}, and the newest one until the last quarter of an hour that is at least 24 hours before it: of ${absoluteTime(before.t)}.`,
+  ];
+}
+
+/** docs/explorer.md: the difference of two moments. */
+export function differenceSteps({ price: moved, within }: Difference): string[] {
+  const steps = within.flatMap(({ pct, support, resistance }) =>
+    (
+      [
+        ['Support', support],
+        ['Resistance', resistance],
+      ] as const
+    ).map(
+      ([name, { fromUsd, toUsd }]) =>
+        `${name} within ${pct}% = ${dollars(toUsd)} - ${dollars(fromUsd)} = ${cents(Math.round(toUsd * 100) - Math.round(fromUsd * 100))}`,
+    ),
+  );
+  return [
+    `Price = ${plain(moved.toUsd)} / ${plain(moved.fromUsd)} - 1 = ${signedPercent(moved.toUsd / moved.fromUsd - 1, 4)}`,
+    'Each moment counts the 1% steps within the percent of its own price, without weights. So a step is compared with the step at the same distance from the price, not at the same price.',
+    ...steps,
   ];
 }
 

@@ -1,10 +1,11 @@
 /** The panels beside the map: the moment, its ladder, an order's cost, the score, the venues and the markets. */
 import type { Coverage } from '../../client/index.js';
 import { Loading } from '../frame/states.js';
-import { DepthChart } from '../ladder/depth-chart.js';
 import { absoluteTime } from '../state/format.js';
 import type { TokenView } from '../state/url.js';
+import { hiddenPanels } from '../state/layout.js';
 import { useModule } from '../state/use-module.js';
+import { useValue } from '../state/use-value.js';
 import type { ShownMoment } from './use-moment.js';
 import type { PlayedMoment } from './use-played.js';
 
@@ -24,6 +25,7 @@ export function MomentSide(props: MomentSideProps) {
   const { view, requested, played, onNow, onChange } = props;
   const { score, scored, failure, t: dataT } = requested;
   const { ladder, t: shownT, isMoving } = played;
+  const hidden = useValue(hiddenPanels);
   const panels = useModule(() => import('./side-panels.js'));
   return (
     <aside
@@ -37,8 +39,8 @@ export function MomentSide(props: MomentSideProps) {
           isAnswered={scored !== null}
         />
       )}
-      {ladder !== null ? (
-        <DepthChart
+      {hidden.includes('ladder') ? null : ladder !== null && panels !== null ? (
+        <panels.DepthChart
           ladder={ladder}
           chosenPct={view.reachPct}
           onChoose={(reachPct) => onChange({ ...view, reachPct }, 'replace')}

@@ -1,7 +1,10 @@
-/** The panels beside the map, except the ladder: they are loaded after the page. */
+/** The panels beside the map, with the code of charts: they are loaded after the page. */
+import { DifferenceCard } from '../difference/difference-card.js';
+import { hiddenPanels, type Panel } from '../state/layout.js';
 import { filterOf } from '../state/requests.js';
 import { show, view as viewValue } from '../state/session.js';
 import type { Order } from '../state/url.js';
+import { useValue } from '../state/use-value.js';
 import { toggled } from './filters.js';
 import { MarketsPanel } from './markets-panel.js';
 import type { MomentSideProps } from './moment-side.js';
@@ -9,6 +12,7 @@ import { OrderPanel } from './order-panel.js';
 import { ScorePanel } from './score-panel.js';
 import { VenueSplit } from './venue-split.js';
 
+export { DepthChart } from '../ladder/depth-chart.js';
 export { MomentCard } from './moment-card.js';
 
 /** What follows the ladder. */
@@ -16,10 +20,20 @@ export function SidePanels(props: MomentSideProps) {
   const { address, view, requested, played, coverage, onChange } = props;
   const { score, t } = requested;
   const { ladder } = played;
-  const { atS, venues } = view;
+  const hidden = useValue(hiddenPanels);
+  const isShown = (panel: Panel): boolean => !hidden.includes(panel);
+  const { atS, venues, vsS } = view;
+  const difference = (
+    <DifferenceCard
+      {...{ address, ladder, vsS }}
+      filter={filterOf(view)}
+      onChoose={(t) => onChange({ ...view, vsS: t })}
+    />
+  );
   return (
     <>
-      {requested.ladder !== null && (
+      {vsS !== null && difference}
+      {isShown('order') && requested.ladder !== null && (
         <OrderPanel
           {...{ address, t, atS }}
           ladder={requested.ladder}
@@ -28,17 +42,19 @@ export function SidePanels(props: MomentSideProps) {
           onChange={changeOrder}
         />
       )}
-      {score !== null && <ScorePanel score={score} />}
-      {ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
+      {isShown('score') && score !== null && <ScorePanel score={score} />}
+      {isShown('venues') && ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
         <VenueSplit
           ladder={ladder}
           chosen={venues}
           onToggle={(venue) => onChange({ ...view, venues: toggled(venues, venue) })}
         />
       )}
-      {played.t === null && coverage !== null && coverage.markets.length > 0 && (
-        <MarketsPanel coverage={coverage} />
-      )}
+      {isShown('markets') &&
+        played.t === null &&
+        coverage !== null &&
+        coverage.markets.length > 0 && <MarketsPanel coverage={coverage} />}
+      {isShown('difference') && vsS === null && ladder !== null && difference}
     </>
   );
 }

@@ -2,8 +2,12 @@
 import type { Score } from '../../client/index.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { absoluteTime, age, price, shortAddress } from '../state/format.js';
+import { useModule } from '../state/use-module.js';
 import { CopyButton } from './copy-button.js';
 import { Star } from './star.js';
+
+/** Not needed before the map. */
+const loadMarks = async () => (await import('./token-marks.js')).TokenMarks;
 
 export function TokenHead(props: {
   address: string;
@@ -14,8 +18,12 @@ export function TokenHead(props: {
   nowS: number;
   /** The snapshot of another moment; null if the newest one is shown. */
   shown: Ladder | null;
+  /** Whether playback runs. */
+  isMoving?: boolean;
 }) {
-  const { address, identity, score, nowS, shown } = props;
+  const { address, identity, score, nowS, shown, isMoving = false } = props;
+  const Marks = useModule(loadMarks);
+  const priceUsd = shown?.priceUsd ?? score?.service_current_price;
   const dataTime = shown?.t ?? score?.data_time ?? null;
   return (
     <header class="token-head">
@@ -23,7 +31,17 @@ export function TokenHead(props: {
         {identity?.symbol ?? shortAddress(address)}
         <span class="name">{identity?.name ?? ''}</span>
       </h1>
-      <b class="price">{price(shown?.priceUsd ?? score?.service_current_price)}</b>
+      <b class="price">{price(priceUsd)}</b>
+      {Marks !== null && (
+        <Marks
+          {...{ address, identity }}
+          shown={
+            !isMoving && typeof priceUsd === 'number' && dataTime !== null
+              ? { t: dataTime, priceUsd }
+              : null
+          }
+        />
+      )}
       {score !== null && score.status !== 'available' && (
         <span class="chip">{score.status.replaceAll('_', ' ')}</span>
       )}

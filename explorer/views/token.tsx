@@ -134,7 +134,11 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   };
   return (
     <article class="token" aria-label={symbol ?? address}>
-      <TokenHead {...head} shown={played.isPlayed || atS !== null ? played.ladder : null} />
+      <TokenHead
+        {...head}
+        shown={played.isPlayed || atS !== null ? played.ladder : null}
+        isMoving={played.isMoving}
+      />
       <Filters
         view={view}
         choices={played.ladder?.choices ?? choices}
@@ -160,7 +164,11 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
                 spanS={history.spanS}
                 zoom={view.zoom}
                 pinnedT={atS}
+                vsT={view.vsS}
                 moment={played.moment}
+                colours={view.colours}
+                axis={view.axis}
+                onLook={(chosen) => change({ ...view, ...chosen })}
                 isLive={live}
                 pictureRef={picture}
                 onPin={pin}
@@ -199,9 +207,10 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
 
 const change = (next: TokenView, how?: 'replace'): void => show(next, how);
 
-/** Pins a time of the token's page; null: returns to now. */
-function pin(t: number | null): void {
+/** Pins a time of the token's page; null: returns to now. @param isSecond whether it is compared with the moment shown */
+function pin(t: number | null, isSecond = false): void {
   const { value: shown } = viewValue;
+  if (shown.name === 'token' && isSecond) return show({ ...shown, vsS: t }, 'replace');
   if (shown.name === 'token') show(t === null ? unpinned(shown) : { ...shown, atS: t }, 'replace');
 }
 

@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('alerts', () => {
     await page.keyboard.press('Escape');
     await dialog(page).waitFor({ state: 'hidden' });
     await put(60, 10, 10);
-    const toast = page.getByRole('status').getByText('Depth within 2% is $20, below $8.00K');
+    const toast = page.getByRole('status').getByText('Depth within 2% is $20.0, below $8.00K');
     await toast.waitFor();
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await toast.waitFor({ state: 'detached' });

@@ -33,6 +33,14 @@ describe.skipIf(!hasBrowser)('the palette', () => {
     await page.keyboard.press('Escape');
   });
 
+  it('states what an order costs', async () => {
+    const page = await at(HOUR);
+    await page.locator('.order-card').waitFor();
+    await run(page, 'buy 20k', 'Buy $20.0K');
+    await expect.poll(() => hashOf(page)).toBe(`${HOUR}&side=buy&usd=20000`);
+    await page.locator('.order-card').getByText('Average price').waitFor();
+  });
+
   it('chooses types and venues, and takes the choice back', async () => {
     const page = await at(HOUR);
     await page.locator('.venues').waitFor();

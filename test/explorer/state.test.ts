@@ -27,6 +27,7 @@ import {
 } from '../../explorer/state/format.js';
 import { curlText, replayRequest, windowTimes } from '../../explorer/state/requests.js';
 import {
+  AXES,
   BOARDS,
   COMPARE_PCTS,
   COST_UNITS,
@@ -256,6 +257,9 @@ describe('the address of a view', () => {
       maxPct: fc.integer({ min: 1, max: 1000 }),
     }),
     atS: fc.option(fc.nat(2e9)),
+    vsS: fc.option(fc.nat(2e9)),
+    axis: fc.constantFrom(...AXES),
+    colours: fc.option(fc.constant({ lowUsd: 0.5, highUsd: 2_000_000 })),
     order: fc.record({
       side: fc.constantFrom(...SIDES),
       usd: fc.option(orderUsd),

@@ -1,0 +1,82 @@
+/** Beside a token's price: its change in 24 hours, its chain, and the asset's leg on another chain. Loaded after the page. */
+import type { Score } from '../../client/index.js';
+import { absoluteTime, CHAIN_LABELS, NONE, price, signedPercent } from '../state/format.js';
+import { useDocument, useLast } from '../state/load.js';
+import { pause } from '../state/pause.js';
+import { canSpare } from '../state/session.js';
+import { hashOf, tokenView } from '../state/url.js';
+import { DAY_S, dayBefore, MAX_GAP_S } from './day-change.js';
+import { How } from './how.js';
+
+/** The pause between two checks whether the key can spare a request. */
+const SPARE_CHECK_MS = 1000;
+
+interface TokenMarksProps {
+  address: string;
+  /** Names the token and its legs. */
+  identity: Score | null;
+  /** The price shown, and the time of its snapshot; null if there is none, or while playback runs. */
+  shown: { t: number; priceUsd: number } | null;
+}
+
+export function TokenMarks({ address, identity, shown }: TokenMarksProps) {
+  const chain = address.startsWith('0x') ? 'evmchain' : 'mainchain';
+  const others = (identity?.explain?.legs ?? []).filter((leg) => leg.address !== address);
+  return (
+    <>
+      {shown !== null && <DayChange address={address} {...shown} />}
+      <span class="chip" title="The token's chain">
+        {CHAIN_LABELS[chain]}
+      </span>
+      {others.map((leg) => (
+        <a
+          key={leg.address}
+          class="chip leg"
+          href={hashOf(tokenView(leg.address))}
+          title={`The same asset on the other chain, ${price(leg.price_usd)}: the score counts both`}
+        >
+          also {CHAIN_LABELS[leg.chain]}
+        </a>
+      ))}
+    </>
+  );
+}
+
+function DayChange({ address, t, priceUsd }: { address: string; t: number; priceUsd: number }) {
+  const wantedT = dayBefore(t);
+  const name = `price ${address} ${wantedT}`;
+  const { document: found, error } = useDocument(
+    name,
+    async (client, signal) => {
+      while (!canSpare()) await pause(SPARE_CHECK_MS, signal);
+      return client.getScore({ address, at: wantedT }, { signal });
+    },
+    'never',
+  );
+  // The last answer stays while the next one is on its way, every quarter of an hour.
+  const before = useLast(found, address);
+  if (before === null && error === null) return null;
+  const { service_current_price: beforeUsd = null, data_time: beforeT = null } = before ?? {};
+  const isKnown = beforeUsd !== null && beforeT !== null && t - beforeT <= DAY_S + MAX_GAP_S;
+  if (!isKnown) {
+    return (
+      <span class="note" title="There is no snapshot of 24 hours before">
+        {NONE} 24h
+      </span>
+    );
+  }
+  const share = priceUsd / beforeUsd - 1;
+  const tone = share < 0 ? 'down' : 'up';
+  return (
+    <How
+      class="day-change"
+      label={
+        <span title={`From ${price(beforeUsd)} at ${absoluteTime(beforeT)}`}>
+          <b class={tone}>{signedPercent(share, 2)}</b> 24h
+        </span>
+      }
+    >
+      {({ changeSteps }) => changeSteps({ t, usd: priceUsd }, { t: beforeT, usd: beforeUsd })}
+    </How>
+  );
+}
