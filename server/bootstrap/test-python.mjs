@@ -13,8 +13,10 @@ import prepare, { root } from './prepare.mjs';
 const UNAVAILABLE = 69;
 /** Of each of the two; both, and the tests, end before .ci/tests.mjs ends this. */
 const INSTALL_LIMIT_MS = 5 * 60_000;
-/** What pip says if the index does not answer, or lacks what it is asked for. */
-const NO_INDEX = /could not find a version|no matching distribution|connection|timed? ?out/i;
+/** What pip says if the index does not answer, or lacks a package. */
+const NO_INDEX = /\(from versions: none\)|connection|timed? ?out/i;
+/** What it says if the index has the package, but no version that pyproject.toml allows: the fault is there. */
+const NO_SUCH_VERSION = /\(from versions: (?!none\))|ResolutionImpossible/;
 
 const project = path.join(root, 'python');
 const environment = path.join(project, '.venv');
@@ -59,7 +61,7 @@ function pip(...words) {
   const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries=2'];
   const { status, stderr } = spawn(python, [...args, ...words], { timeout: INSTALL_LIMIT_MS });
   if (status === 0) return;
-  if (status === null || NO_INDEX.test(stderr)) {
+  if (status === null || (NO_INDEX.test(stderr) && !NO_SUCH_VERSION.test(stderr))) {
     const last = stderr.trim().split('\n').at(-1);
     missing(`a package index (PyPI), which does not answer: ${last}`);
   }
