@@ -19,9 +19,12 @@ function digestOf(pepper: Uint8Array): string {
   return createHmac('sha256', pepper).update('the pepper of a store').digest('hex');
 }
 
+/** The key of `meta` for the digest of the first pepper, if that of a store without keys was lost. */
+const FIRST_META_KEY = 'first_pepper_digest';
+
 /** A text that a store, its backups and all nodes of its cluster have in common, and that is no secret. */
 export function identityOf(meta: Meta): string {
-  const digest = meta.get(META_KEY) ?? '';
+  const digest = meta.get(FIRST_META_KEY) ?? meta.get(META_KEY) ?? '';
   return createHash('sha256').update(`the store of ${digest}`).digest('hex').slice(0, 32);
 }
 
@@ -59,13 +62,18 @@ export async function loadPepper(
       `${file} is ${fault}: without this store's pepper none of its keys can be checked; restore it from a backup`,
     );
   }
-  if (found?.length !== PEPPER_BYTES)
-    return replacePepper(database, directory, randomBytes(PEPPER_BYTES));
-  if (meta.get(META_KEY) !== digestOf(found)) await writeMeta(database, META_KEY, digestOf(found));
-  return found;
+  const isWhole = found?.length === PEPPER_BYTES;
+  const pepper = isWhole ? found : randomBytes(PEPPER_BYTES);
+  if (isWhole && meta.get(META_KEY) === digestOf(found)) return found;
+  // It is still the same store.
+  const first = meta.get(FIRST_META_KEY) ?? meta.get(META_KEY) ?? null;
+  await writeMeta(database, FIRST_META_KEY, first);
+  if (!isWhole) await writeWhole(path.join(directory, PEPPER_FILE), pepper);
+  await writeMeta(database, META_KEY, digestOf(pepper));
+  return pepper;
 }
 
-/** Gives a store without keys another pepper. */
+/** Gives a store without keys the pepper of its cluster, and so the cluster's identity. */
 export async function replacePepper(
   database: Database,
   directory: string,
@@ -73,5 +81,6 @@ export async function replacePepper(
 ): Promise<Uint8Array> {
   await writeWhole(path.join(directory, PEPPER_FILE), pepper);
   await writeMeta(database, META_KEY, digestOf(pepper));
+  await writeMeta(database, FIRST_META_KEY, null);
   return pepper;
 }

@@ -269,6 +269,21 @@ describe('fathom export refuses', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ written: 0, removed: 0 });
   });
 
+  it('no export of a store without keys whose pepper was lost', async () => {
+    const [data, out] = [path.join(temporaryDirectory(), 'data'), newFolder()];
+    const words = ['export', '--data', data, '--out', out];
+    const file = path.join(temporaryDirectory(), 'tokens.ndjson');
+    writeFileSync(file, JSON.stringify({ chain: 'mainchain', address: MINT, symbol: 'SOL' }));
+    const ingest = ['ingest', 'tokens', file, '--data', data];
+    expect(await fathom(ingest)).toMatchObject({ status: 0 });
+    expect(await fathom(words)).toMatchObject({ status: 0 });
+    for (let losses = 0; losses < 2; losses++) {
+      rmSync(path.join(data, 'pepper'));
+      expect(await fathom(ingest)).toMatchObject({ status: 0 });
+      expect(await fathom(words)).toMatchObject({ status: 0 });
+    }
+  });
+
   it('a folder that another process writes to', async () => {
     const out = newFolder();
     await exportedTo(out, ...TOKEN, '--dataset', 'snapshots');
