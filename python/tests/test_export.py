@@ -68,7 +68,8 @@ def _cells(pages: Iterable[Any]) -> dict[int, list[Any]]:
     """What pages say of each snapshot, whatever the order of their markets and groups."""
     found: dict[int, list[Any]] = {}
     for page in pages:
-        slots = [*page.markets, *page.groups]
+        # Pages of groups list the server's markets, too.
+        slots = page.groups or page.markets
         for one in page.snapshots:
             index = one.market_idx or one.group_idx
             names = [repr(slots[i]) for i in index] if index else [""] * len(one.bin)

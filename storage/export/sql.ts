@@ -78,7 +78,7 @@ export async function checkQuery(
       throw new InputError(`SQL: there are no ${missing} of these tokens in this window`);
     }
     throw new InputError(
-      `SQL: ${folder} has no ${missing}: fathom export --out ${folder} --dataset ${missing} adds them`,
+      `SQL: ${folder} has no ${missing}: fathom export --out ${folder} --dataset ${missing} adds those that the store has`,
     );
   }
 }

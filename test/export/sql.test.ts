@@ -128,7 +128,7 @@ describe('fathom sql', () => {
     expect(await refusal(' ; -- nothing')).toBe('SQL: expected a query\n');
     expect(await refusal(`SELECT 'x'::INTEGER FROM cells`)).toContain('SQL: Conversion Error');
     expect(await refusal('FROM snapshots')).toBe(
-      `SQL: ${out} has no snapshots: fathom export --out ${out} --dataset snapshots adds them\n`,
+      `SQL: ${out} has no snapshots: fathom export --out ${out} --dataset snapshots adds those that the store has\n`,
     );
   });
 
