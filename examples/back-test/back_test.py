@@ -14,8 +14,9 @@ TYPES = ["onchain_pool", "onchain_limit_order", "cex_spot"]
 def costs(cells: pl.DataFrame, usd: float) -> pl.DataFrame:
     """What selling `usd` costs at each snapshot, in percent of its price.
 
-    A sale takes support from the price down. A step holds its support evenly, as docs/definitions.md#slippage has it:
-    positions are steps from the price, and `dU` USD at position `x` are `dU / 1.01 ** x` tokens.
+    A sale takes support from the price down. A step holds its support evenly, as in
+    docs/definitions.md#slippage: positions are steps from the price, and `dU` USD at position `x`
+    are `dU / 1.01 ** x` tokens.
     """
     until = pl.col("support_usd").cum_sum().over("t")
     taken = pl.min_horizontal(until, usd) - pl.min_horizontal(until - pl.col("support_usd"), usd)
@@ -42,10 +43,11 @@ def in_parts(cells: pl.DataFrame, usd: float, parts: int) -> pl.Series:
 
 
 def main(token: str = "WETH", amount: str = "500000") -> None:
-    fathom = Client()  # FATHOM_URL and FATHOM_KEY
-    week = fathom.replay(token, "-7d", step="1h", group="all", types=TYPES)
+    with Client() as fathom:  # FATHOM_URL and FATHOM_KEY
+        week = fathom.replay(token, "-7d", step="1h", group="all", types=TYPES)
+        cells = week.to_polars()
     # The newest snapshot of an hour stands for the end of that hour.
-    cells = week.to_polars().with_columns((pl.col("t") / 3600).ceil().cast(pl.Int64) * 3600)
+    cells = cells.with_columns((pl.col("t") / 3600).ceil().cast(pl.Int64) * 3600)
     print("sold         orders   mean  worst")
     for parts in (1, 4, 24):
         cost = in_parts(cells, float(amount), parts)
