@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasNats, NatsServers } from '../../bench/nats.js';
+import { BUILD } from '../../storage/version.js';
 import { fathom, serveHere, type Service } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { becomes, eventually } from '../support/waiting.js';
@@ -87,6 +88,11 @@ describe.skipIf(!hasNats)('The settings of a cluster', () => {
     expect(lines(c, IN_EFFECT)).toEqual([]);
     const listed = (await fathom(['cluster', 'status', ...access()])).stdout;
     expect(listed).toMatch(/^setting {2}stale-after=2h$/m);
+    // Which build each node runs: its lines are told apart by more than the version.
+    const builds = [...listed.matchAll(/^[abc] {2}.* {2}version (\S+)/gm)].map(
+      ([, build]) => build,
+    );
+    expect(builds).toEqual([BUILD, BUILD, BUILD]);
     expect(listed).toMatch(/^setting {2}plans=\{"premium":\{"monthly_quota":100000,/m);
   });
 
