@@ -1,12 +1,13 @@
 /** Two or more tokens, or the parts of one, on one time axis. */
 import { useMemo } from 'preact/hooks';
 import type { AddressClient } from '../../client/address-client.js';
-import { FathomError, type SeriesParameters } from '../../client/index.js';
+import { type DepthSeries, FathomError, type SeriesParameters } from '../../client/index.js';
 import { columnsOfLines } from '../export/columns.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
 import { currentS } from '../state/clock.js';
 import { shortAddress } from '../state/format.js';
+import { type Gap, gapsOf } from '../state/gaps.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
@@ -15,7 +16,7 @@ import { type CompareView, hashOf, type Preset, PRESET_S, TYPES } from '../state
 import { RequestBar } from '../views/request-bar.js';
 import { TokenLinks } from '../views/token-links.js';
 import { CompareChoices } from './choices.js';
-import { type Compared, linesOf } from './compared.js';
+import { type Compared, linesOf, newestHole } from './compared.js';
 import { ComparedTokens } from './compared-tokens.js';
 import { ComparisonChart } from './comparison-chart.js';
 import type { MapPart } from './map-grid.js';
@@ -116,13 +117,16 @@ export default function ComparePage({ view }: { view: CompareView }) {
             load: async () => {
               if (metric !== 'maps' || client === null) return columnsOfLines(t, lines);
               const { columnsOfMaps } = await import('../export/history.js');
-              const times = { from: `-${window}`, to: 'now' };
-              const shown = maps.map((map) => ({
-                ...map,
-                parameters: { ...map.parameters, ...times },
-              }));
-              return columnsOfMaps(client, shown);
+              return columnsOfMaps(client, shownMaps(maps, window));
             },
+            ...(metric !== 'maps' || client === null
+              ? {}
+              : {
+                  size: async () => {
+                    const { sizeOfMaps } = await import('../export/sizes.js');
+                    return sizeOfMaps(client, shownMaps(maps, window));
+                  },
+                }),
           }}
         />
       )}
@@ -152,7 +156,8 @@ async function comparedOf(
         client.getDepthSeries({ address, ...parameters }, { signal }),
         client.getScore({ address }, { signal }),
       ]);
-      return { address, label: score.symbol ?? shortAddress(address), series };
+      const gaps = await gapsIn(series, client, signal);
+      return { address, label: score.symbol ?? shortAddress(address), series, gaps };
     }),
   );
   for (const [i, answer] of answers.entries()) {
@@ -166,6 +171,27 @@ async function comparedOf(
     comparison.refused.push({ address: view.tokens[i], why: messageOf(reason) });
   }
   return comparison;
+}
+
+/** Most tokens whose gaps are kept. */
+const MAX_KNOWN = 50;
+/** Gaps by token and newest step without a point: these are loaded again only if another step has none. */
+const known = new Map<string, readonly Gap[]>();
+
+/** The gaps of a series' token, which cost a request only if a step has no point. */
+async function gapsIn(
+  series: DepthSeries,
+  client: AddressClient,
+  signal: AbortSignal,
+): Promise<readonly Gap[]> {
+  const holeT = newestHole(series);
+  if (holeT === null) return [];
+  const name = `${series.token} ${holeT}`;
+  const gaps =
+    known.get(name) ?? gapsOf(await client.getCoverage({ address: series.token }, { signal }));
+  known.set(name, gaps);
+  if (known.size > MAX_KNOWN) known.delete([...known.keys()][0]);
+  return gaps;
 }
 
 /** All tokens get the same steps. The last step has not ended yet: its point is the newest snapshot. */
@@ -194,6 +220,13 @@ function seriesRequest(address: string, parameters: SeriesParameters): ApiReques
     query: Object.fromEntries<string>(query),
   };
 }
+
+/** The maps with the times of the whole window. */
+const shownMaps = (maps: readonly MapPart[], window: Preset) =>
+  maps.map((map) => ({
+    ...map,
+    parameters: { ...map.parameters, from: `-${window}`, to: 'now', group: 'all' as const },
+  }));
 
 function mapRequest({ address, parameters }: MapPart, window: Preset): ApiRequest {
   const filter = Object.entries(parameters).map(([name, list]) => [name, list.join(',')] as const);

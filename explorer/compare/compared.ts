@@ -1,12 +1,14 @@
 /** The lines of a chart that compares tokens, or the venues of one token. */
 import type { DepthSeries } from '../../client/index.js';
+import { stepSeconds } from '../heatmap/detail.js';
+import { type Gap, gapBetween } from '../state/gaps.js';
 import type { Metric } from '../state/url.js';
 
 export interface ChartLine {
   key: string;
   label: string;
-  /** One value per time; null if there is none. */
-  values: readonly (number | null)[];
+  /** One value per time; undefined between two points that a line joins, null if there is none. */
+  values: readonly (number | null | undefined)[];
 }
 
 /** What lines show. */
@@ -17,12 +19,14 @@ export interface Compared {
   address: string;
   label: string;
   series: DepthSeries;
+  /** The gaps of the token's history. */
+  gaps: readonly Gap[];
 }
 
 /** Most venues of a token that are compared: those with the most depth at the last point. */
 const MAX_VENUES = 8;
 
-/** All times at which a compared series has a point, and each series' line over these times. */
+/** All times at which a compared series has a point or its line breaks, and each series' line over these times. */
 export function linesOf(
   compared: readonly Compared[],
   metric: LineMetric,
@@ -30,16 +34,46 @@ export function linesOf(
   // The last step ends after the newest snapshot, perhaps even in the future: its point is drawn at that snapshot.
   const newestT = Math.max(...compared.map(({ series }) => series.snapshot_t.at(-1) ?? 0));
   const timesOf = ({ series }: Compared): number[] => series.t.map((t) => Math.min(t, newestT));
-  const t = [...new Set(compared.flatMap(timesOf))].sort((a, b) => a - b);
+  const breaks = new Map(compared.map((one) => [one, breaksOf(one, timesOf(one))]));
+  const times = compared.flatMap((one) => [...timesOf(one), ...(breaks.get(one) ?? [])]);
+  const t = [...new Set(times)].sort((a, b) => a - b);
   const place = new Map(t.map((time, at) => [time, at]));
-  const lines = compared.flatMap((one) =>
-    partsOf(one, metric).map(({ values, ...named }): ChartLine => {
-      const spread = t.map((): number | null => null);
-      for (const [i, time] of timesOf(one).entries()) spread[place.get(time) ?? 0] = values[i];
-      return { ...named, values: spread };
-    }),
-  );
+  const lines = compared.flatMap((one) => {
+    const own = timesOf(one);
+    const [first, last] = [place.get(own[0]) ?? Infinity, place.get(own.at(-1) ?? 0) ?? -1];
+    return partsOf(one, metric).map(({ values, ...named }): ChartLine => {
+      const spread = t.map((_, at) => (at > first && at < last ? undefined : null));
+      const line: (number | null | undefined)[] = spread;
+      for (const [i, time] of own.entries()) line[place.get(time) ?? 0] = values[i];
+      for (const time of breaks.get(one) ?? []) line[place.get(time) ?? 0] = null;
+      return { ...named, values: line };
+    });
+  });
   return { t, lines };
+}
+
+/** Times between two points at which the history has a gap. */
+function breaksOf({ series, gaps }: Compared, times: readonly number[]): number[] {
+  const { snapshot_t: snapshots } = series;
+  return times.slice(1).flatMap((next, i) => {
+    const isWhole = gapBetween(gaps, snapshots[i], snapshots[i + 1]) === undefined;
+    return isWhole || next - times[i] < 2 ? [] : [times[i] + 1];
+  });
+}
+
+/** The end of the newest hole: steps without a point between two that have one. Null if there is none. */
+export function newestHole({ t, step }: DepthSeries): number | null {
+  const stepS = stepSeconds(step);
+  return t.findLast((time, i) => i > 0 && time - t[i - 1] > stepS) ?? null;
+}
+
+/** The value of a line at a time, or the one that its last point before that gives it; null in a gap. */
+export function valueAt(values: ChartLine['values'], at: number): number | null {
+  for (let i = at; i >= 0; i--) {
+    const { [i]: value } = values;
+    if (value !== undefined) return value;
+  }
+  return null;
 }
 
 function partsOf({ address, label, series }: Compared, metric: LineMetric) {

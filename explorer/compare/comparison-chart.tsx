@@ -3,10 +3,14 @@ import type { AddressClient } from '../../client/address-client.js';
 import { Empty } from '../frame/states.js';
 import { signedPercent, usd } from '../state/format.js';
 import type { CompareView } from '../state/url.js';
+import { theme as themeValue } from '../state/session.js';
+import { useValue } from '../state/use-value.js';
+import { huesOf } from '../strips/hues.js';
 import { METRIC_LABELS } from './choices.js';
 import type { linesOf } from './compared.js';
 import { LineChart } from './line-chart.js';
 import { MapGrid, type MapPart } from './map-grid.js';
+import { partsOf } from './parts.js';
 
 const FORMATS = {
   depth: usd,
@@ -22,6 +26,7 @@ interface ComparisonChartProps extends ReturnType<typeof linesOf> {
 
 export function ComparisonChart({ view, client, t, lines, maps }: ComparisonChartProps) {
   const { metric, scale, window } = view;
+  const theme = useValue(themeValue);
   if (t.length === 0) return <Empty title="No depth in this window">Choose a longer one.</Empty>;
   if (metric === 'maps') {
     return client === null ? null : <MapGrid {...{ client, window }} parts={maps} />;
@@ -31,6 +36,14 @@ export function ComparisonChart({ view, client, t, lines, maps }: ComparisonChar
     <LineChart
       label={`${METRIC_LABELS[metric]} of ${lines.map(({ label }) => label).join(', ')}`}
       {...{ t, lines }}
+      hues={
+        partsOf(view) === null
+          ? null
+          : huesOf(
+              lines.map(({ key }) => key),
+              theme,
+            )
+      }
       format={FORMATS[metric]}
       axis={metric === 'price' ? 'fitted' : axis}
     />

@@ -6,7 +6,8 @@ import { absoluteTime, NONE } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { useValue } from '../state/use-value.js';
 import { zone as zoneValue } from '../state/zone.js';
-import type { ChartLine } from './compared.js';
+import { backgroundOf, type Hue } from '../strips/hues.js';
+import { type ChartLine, valueAt } from './compared.js';
 import { rangeOf, ticksBetween, type ValueAxis } from './value-axis.js';
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
@@ -18,11 +19,14 @@ interface LineChartProps {
   t: readonly number[];
   /** At most 8: the theme has the colours `--series-1` to `--series-8`. */
   lines: readonly ChartLine[];
+  /** The lines' own colours; null: those of the theme. */
+  hues: readonly Hue[] | null;
   format: (value: number) => string;
   axis: ValueAxis;
 }
 
-export function LineChart({ label, t, lines, format, axis }: LineChartProps) {
+export function LineChart(props: LineChartProps) {
+  const { label, t, lines, hues, format, axis } = props;
   const root = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -33,7 +37,7 @@ export function LineChart({ label, t, lines, format, axis }: LineChartProps) {
   useEffect(() => {
     const element = root.current;
     if (element === null) return;
-    const made = new UPlot(optionsOf(element, lines, format, axis, setAt), data, element);
+    const made = new UPlot(optionsOf(element, props, setAt), data, element);
     plot.current = made;
     const watch = new ResizeObserver(() =>
       made.setSize({ width: element.clientWidth, height: element.clientHeight }),
@@ -55,8 +59,8 @@ export function LineChart({ label, t, lines, format, axis }: LineChartProps) {
         <ul>
           {lines.map(({ key, label: name, values }, i) => (
             <li key={key}>
-              <i style={{ background: `var(--series-${i + 1})` }} aria-hidden="true" />
-              {name} <b>{valueText(values[shown] ?? null, format)}</b>
+              <i style={{ background: backgroundOf(hueOf(hues, i)) }} aria-hidden="true" />
+              {name} <b>{valueText(valueAt(values, shown), format)}</b>
             </li>
           ))}
         </ul>
@@ -65,6 +69,12 @@ export function LineChart({ label, t, lines, format, axis }: LineChartProps) {
     </figure>
   );
 }
+
+const hueOf = (hues: readonly Hue[] | null, i: number): Hue =>
+  hues?.[i] ?? { colour: `var(--series-${i + 1})`, stripePx: 0 };
+
+/** A line of a colour that an earlier one has is dashed. */
+const dashOf = ({ stripePx: px }: Hue): number[] => (px === 0 ? [] : [2 * px, px]);
 
 const valueText = (value: number | null, format: (value: number) => string): string =>
   value === null ? NONE : format(value);
@@ -76,9 +86,7 @@ const shortened = (text: string): string =>
 /** Uses the colours of the current theme. */
 function optionsOf(
   element: HTMLElement,
-  lines: readonly ChartLine[],
-  format: (value: number) => string,
-  valueAxis: ValueAxis,
+  { lines, hues, format, axis: valueAxis }: LineChartProps,
   onHover: (at: number | null) => void,
 ): UPlot.Options {
   const style = getComputedStyle(element);
@@ -123,8 +131,9 @@ function optionsOf(
       {},
       ...lines.map(({ label }, i): UPlot.Series => ({
         label,
-        stroke: colour(`--series-${i + 1}`),
+        stroke: hues?.[i].colour ?? colour(`--series-${i + 1}`),
         width: 1.75,
+        dash: dashOf(hueOf(hues, i)),
         points: { show: false },
       })),
     ],

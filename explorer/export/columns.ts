@@ -41,10 +41,13 @@ function* fieldsOf(value: unknown, name: string): Generator<[string, Field]> {
 /** The lines of a chart, one row per time. */
 export function columnsOfLines(
   t: readonly number[],
-  lines: readonly { label: string; values: readonly (number | null)[] }[],
+  lines: readonly { label: string; values: readonly (number | null | undefined)[] }[],
 ): FileColumn[] {
   return [
     { name: 't', values: [...t], kind: 'whole' },
-    ...lines.map(({ label, values }) => ({ name: label, values: [...values] })),
+    ...lines.map(({ label, values }) => ({
+      name: label,
+      values: values.map((value) => value ?? null),
+    })),
   ];
 }

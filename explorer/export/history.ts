@@ -5,7 +5,7 @@ import { BIN_RATIO } from '../ladder/ladder.js';
 import type { Field, FileColumn } from './columns.js';
 
 /** Most cells of a file. */
-const MAX_FILE_CELLS = 2_000_000;
+export const MAX_FILE_CELLS = 2_000_000;
 
 /** Columns that describe a cell's market or group. */
 const SLOT_COLUMNS: Readonly<Record<ReplayPage['group'], readonly string[]>> = {

@@ -1,5 +1,6 @@
 /** What a token's page exports: the cells in sight, their file's name, and a picture of the map. */
 import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayParameters } from '../../client/index.js';
 import type { Picture } from '../heatmap/picture.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { currentS } from '../state/clock.js';
@@ -8,6 +9,7 @@ import { filterOf, spanInSight, timesInSight } from '../state/requests.js';
 import type { TokenView } from '../state/url.js';
 import type { FileColumn } from './columns.js';
 import { fileNameOf, titleOf } from './depth-name.js';
+import type { Size } from './sizes.js';
 
 export interface TokenSource {
   /** null: there is no key yet. */
@@ -27,14 +29,25 @@ export function nameOf({ address, symbol, view, historyFromS }: TokenSource): st
 }
 
 export async function columnsOf(source: TokenSource): Promise<FileColumn[]> {
-  const { client, address, view, historyFromS } = source;
+  const { client, address } = source;
   if (client === null) return [];
   const { columnsOfHistory } = await import('./history.js');
+  return columnsOfHistory(client, address, queryOf(source));
+}
+
+/** How many rows columnsOf() has. @throws FathomError */
+export async function sizeOf(source: TokenSource): Promise<Size> {
+  const { client, address, view } = source;
+  if (client === null) return { rows: 0, hasMore: false, group: view.group };
+  const { sizeOf: sizeOfHistory } = await import('./sizes.js');
+  return sizeOfHistory(client, address, queryOf(source));
+}
+
+function queryOf({ view, historyFromS }: TokenSource): ReplayParameters {
   const { from, to } = timesInSight(view, historyFromS);
   const { minPct, maxPct } = view.band;
   const { group } = view;
-  const query = { from, to, group, ...filterOf(view), min_pct: minPct, max_pct: maxPct };
-  return columnsOfHistory(client, address, query);
+  return { from, to, group, ...filterOf(view), min_pct: minPct, max_pct: maxPct };
 }
 
 export async function pictureOf(source: TokenSource): Promise<Blob> {

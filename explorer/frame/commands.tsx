@@ -28,7 +28,7 @@ import {
   type View,
 } from '../state/url.js';
 import { amountOf } from '../views/amount.js';
-import { toggled } from '../views/filters.js';
+import { toggled } from '../state/choices.js';
 import { offsetS, zone } from '../state/zone.js';
 import { joined, tokensWith } from './known-tokens.js';
 import { pageButtons } from './page-buttons.js';

@@ -1,6 +1,7 @@
 /** The cursor over the picture. */
 import { usdOf } from './amounts.js';
-import { binAt, codesAt } from './columns.js';
+import { BIN_RATIO } from '../ladder/ladder.js';
+import { binAt, codesAt, LN_BIN } from './columns.js';
 import { type Held, type History, lastInSight } from './history.js';
 import { type Point, type View, xOf, yOf } from './view.js';
 
@@ -12,8 +13,11 @@ export interface Place {
 
 /** The cursor, and the amounts under it. */
 export interface Cursor extends Place {
-  /** Shares of the plot's width and height; y from the bottom. */
+  /** Where its lines are, which cross at the cell: shares of the plot's width and height; y from the bottom. */
   at: Point;
+  /** The one time and price that everything states: of the snapshot and the bin, or of the place if there is no data. */
+  shownT: number;
+  priceUsd: number;
   /** The height of its price's label: beside the cursor, or next to the label of the last price. */
   labelY: number;
   /** Null if there is no data. */
@@ -33,12 +37,16 @@ export function cursorAt(
   const snapshot = history.at(t);
   const bin = snapshot === null ? 0 : binAt(snapshot, lnPrice);
   const [support, resistance] = snapshot === null ? [0, 0] : codesAt(snapshot, bin);
-  const at = { x: xOf(view, t), y: yOf(view, lnPrice) };
+  const shownT = snapshot?.t ?? t;
+  const lnShown = snapshot === null ? lnPrice : snapshot.lnPrice + bin * LN_BIN;
+  const at = { x: inside(xOf(view, shownT)), y: inside(yOf(view, lnShown)) };
   const last = lastInSight(history.held, view);
   const labelY =
     last === undefined ? at.y : heightClearOf(yOf(view, last.lnPrice), at.y, labelRoom);
   return {
     at,
+    shownT,
+    priceUsd: snapshot === null ? Math.exp(lnPrice) : snapshot.priceUsd * BIN_RATIO ** bin,
     labelY,
     t,
     lnPrice,
@@ -48,6 +56,9 @@ export function cursorAt(
     resistanceUsd: usdOf(resistance),
   };
 }
+
+/** A snapshot may begin, and a bin may have its middle, just out of sight. */
+const inside = (share: number): number => Math.min(1, Math.max(0, share));
 
 /** Whether the place is still in sight after a zoom or a move. */
 export function isInView(view: View, { t, lnPrice }: Place): boolean {

@@ -1,9 +1,8 @@
 /** A token's depth over time. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ReplayParameters } from '../../client/index.js';
-import { age } from '../state/format.js';
+import { NEAR_PCT } from '../ladder/ladder.js';
 import type { Played } from '../playback/playback.js';
-import { pause } from '../state/pause.js';
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import { zone } from '../state/zone.js';
@@ -12,34 +11,18 @@ import './heatmap.css';
 import type { Scale } from './amounts.js';
 import { Legend } from './legend.js';
 import type { Cursor } from './cursor.js';
-import { stepName } from './detail.js';
 import type { Source } from './loader.js';
 import type { Held } from './history.js';
 import type { Picture } from './picture.js';
 import type { DepthHeatmapProps } from './props.js';
-import { Readout, type Split, spokenText } from './readout.js';
-import { Splits } from './split.js';
+import type { Split } from './readout.js';
+import type { SplitAt } from './split.js';
 import { priceText, timeText, usdText } from './ticks.js';
 import { type View, xOf } from './view.js';
 import { type MapState, useMap } from './use-map.js';
 import type { Progress } from './view-loader.js';
 
-/** How long the cursor rests before the split is fetched, which takes a request. */
-const REST_MS = 350;
-/** The pause between two checks whether the key can spare a request. */
-const SPARE_CHECK_MS = 1000;
-
-/** A notice is shown if the history covers less than this share of the window. */
-const SHORT_SHARE = 0.97;
 const NONE_HELD: readonly Held[] = [];
-const STEP_TEXTS = {
-  '1m': 'minute',
-  '5m': '5 minutes',
-  '15m': '15 minutes',
-  '1h': 'hour',
-  '4h': '4 hours',
-  '1d': 'day',
-} as const;
 
 export function DepthHeatmap(props: DepthHeatmapProps) {
   const { client, address, filter, theme, pinnedT } = props;
@@ -75,13 +58,15 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
 
   const pinFirst = (t: number | null): void => props.onPin(t, false);
   const cursor = drawn?.cursor ?? null;
-  const split = useSplit(props, parameters, cursor);
+  const { split, known } = useSplit(props, parameters, cursor);
   const [played, setPlayed] = useState<Played | null>(null);
   const isMoving = played?.isMoving === true;
   const shownT = isMoving ? played.ladder.t : pinnedT;
   useEffect(() => {
     if (isMoving && shownT !== null) picture?.showTime(shownT);
   }, [picture, isMoving, shownT]);
+  const Notes = useModule(() => import('./notes.js'))?.Notes ?? null;
+  const readout = useModule(() => import('./readout.js'));
   const Playback = useModule(() => import('../playback/playback.js'))?.Playback ?? null;
   const TimeField = useModule(() => import('../playback/time-field.js'))?.TimeField ?? null;
   const MapTools = useModule(() => import('./map-tools.js'))?.MapTools ?? null;
@@ -107,8 +92,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         <canvas class="heatmap-overlay" ref={canvases.overlay} aria-hidden="true" />
         {view !== null && <Pin t={shownT} view={view} />}
         {view !== null && <Pin t={props.vsT} view={view} isSecond={true} />}
-        {cursor !== null && (
-          <Readout cursor={cursor} split={split} baseUsd={drawn?.baseUsd ?? null} />
+        {cursor !== null && readout !== null && (
+          <readout.Readout cursor={cursor} split={split} baseUsd={drawn?.baseUsd ?? null} />
         )}
         {state !== 'ready' && (
           <Notice
@@ -146,7 +131,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           <Loading {...progress} />
         ) : (
           picture !== null &&
-          view !== null && <Notes picture={picture} view={view} spanS={props.spanS} />
+          view !== null &&
+          Notes !== null && <Notes picture={picture} view={view} spanS={props.spanS} />
         )}
       </div>
       {Strips !== null && picture !== null && view !== null && state === 'ready' && (
@@ -157,7 +143,9 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           reachOf={(window) => picture.reachOf(window)}
           {...{ shownT, isPinned: pinnedT !== null && !isMoving, moment: props.moment }}
           endsNow={props.window.to === 'now' && (drawn?.zoom?.toS ?? null) === null}
-          cursorT={cursor && (cursor.snapshot?.t ?? cursor.t)}
+          pointed={
+            cursor && { t: cursor.shownT, column: cursor.snapshot, nearUsd: nearOf(props, known) }
+          }
           pin={
             <>
               <Pin t={shownT} view={view} />
@@ -165,11 +153,12 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
             </>
           }
           canSpare={props.canSpare}
+          coverage={props.coverage}
           mapsHref={mapsHref(props)}
         />
       )}
       <p class="heatmap-live" aria-live="polite">
-        {cursor !== null && split !== 'waiting' ? spokenText(cursor, split) : ''}
+        {cursor !== null && split !== 'waiting' ? readout?.spokenText(cursor, split) : ''}
       </p>
     </section>
   );
@@ -193,10 +182,10 @@ function useSplit(
   { client, address, canSpare }: DepthHeatmapProps,
   parameters: ReplayParameters,
   cursor: Cursor | null,
-): Split {
-  const [split, setSplit] = useState<Split>('waiting');
+): { split: Split; known: SplitAt | null } {
+  const [split, setSplit] = useState<SplitAt | Exclude<Split, unknown[]>>('waiting');
   const splits = useMemo(
-    () => new Splits(client, address, parameters),
+    async () => new (await import('./split.js')).Splits(client, address, parameters),
     [client, address, parameters],
   );
   const t = cursor?.snapshot?.t;
@@ -205,20 +194,27 @@ function useSplit(
     setSplit('waiting');
     if (t === undefined) return;
     const left = new AbortController();
-    const ask = async (): Promise<void> => {
-      await pause(splits.has(t) ? 0 : REST_MS, left.signal);
-      while (!splits.has(t) && !canSpare()) {
-        setSplit('deferred');
-        await pause(SPARE_CHECK_MS, left.signal);
-      }
-      setSplit(await splits.sharesAt(t, bin, left.signal));
-    };
-    ask().catch(() => {
-      if (!left.signal.aborted) setSplit('failed');
-    });
+    splits
+      .then((one) =>
+        one.rested({ t, bin, canSpare, onDefer: () => setSplit('deferred') }, left.signal),
+      )
+      .then(setSplit, () => {
+        if (!left.signal.aborted) setSplit('failed');
+      });
     return () => left.abort();
   }, [splits, t, bin]);
-  return split;
+  if (typeof split === 'string') return { split, known: null };
+  return { split: split.shares, known: split.t === t ? split : null };
+}
+
+/** The amounts of the strips' layers at the cursor; null if they are unknown, or the band cuts them. */
+function nearOf(
+  { filter: { group, min_pct: min = -100, max_pct: max = Infinity } }: DepthHeatmapProps,
+  known: SplitAt | null,
+): ReadonlyMap<string, number> | null {
+  if (known === null || min > -NEAR_PCT || max < NEAR_PCT) return null;
+  if (group !== 'all') return known.nearUsd;
+  return new Map([['all', [...known.nearUsd.values()].reduce((sum, usd) => sum + usd, 0)]]);
 }
 
 function summaryOf(held: readonly Held[], scale: Scale | null): string {
@@ -308,26 +304,5 @@ function Loading({ pages, total }: Progress) {
       <progress max={total ?? 1} value={isCounted ? pages : undefined} />
       <span>{isCounted ? `Page ${pages} of ${total}` : 'Loading'}</span>
     </label>
-  );
-}
-
-/** What the picture leaves out, and why. */
-function Notes({ picture, view, spanS }: { picture: Picture; view: View; spanS: number }) {
-  const { window } = picture;
-  if (window === null) return null;
-  const held = picture.shotsIn(view);
-  const stepS = held.reduce((longest, one) => Math.max(longest, one.stepS), 0);
-  const hasS = window.to - window.from;
-  return (
-    <span class="heatmap-notes">
-      {hasS < SHORT_SHARE * spanS && (
-        <b>
-          {age(hasS)} of {age(spanS)}: history begins {timeText(window.from)}
-        </b>
-      )}
-      {stepS > 0 && (
-        <span>A snapshot every {STEP_TEXTS[stepName(stepS) ?? '1d']}; zoom in for more</span>
-      )}
-    </span>
   );
 }

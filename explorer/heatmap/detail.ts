@@ -44,6 +44,9 @@ export function stepName(stepS: number): StepName | undefined {
   return (Object.keys(STEPS) as StepName[]).find((name) => STEPS[name] === stepS);
 }
 
+/** The length of a step in seconds. */
+export const stepSeconds = (step: StepName): number => STEPS[step];
+
 interface HeldRange extends TimeWindow {
   stepS: number;
 }

@@ -12,6 +12,8 @@ const MIN_PRICE_TICK_PX = 34;
 const LAST_PRICE_PX = 18;
 /** The least distance between the middle of that tag and the middle of the cursor's label, so that they do not overlap. */
 export const LABEL_ROOM_PX = 21;
+/** Height of an axis label. */
+const LABEL_PX = 14;
 const USUAL_REM_PX = 16;
 
 /** The page's colours and font. */
@@ -94,7 +96,8 @@ function drawAxes(
   for (const { at, label } of ticks) {
     const y = Math.round((1 - yOf(view, at)) * height) + 0.5;
     grid(context, false, 0, y, width + 4, y);
-    const isFree = y > 6 && y < height - 4 && Math.abs(y - lastY) > LAST_PRICE_PX / 2 + 5;
+    const isFree =
+      y > 6 && y < height - 4 && Math.abs(y - lastY) > LAST_PRICE_PX / 2 + LABEL_PX / 2 + 1;
     if (isFree) context.fillText(label, width + 9, y);
   }
   context.strokeStyle = style.line;

@@ -1,6 +1,6 @@
 /** The heatmap's props. */
 import type { AddressClient } from '../../client/address-client.js';
-import type { ReplayParameters } from '../../client/index.js';
+import type { Coverage, ReplayParameters } from '../../client/index.js';
 import type { Played } from '../playback/playback.js';
 import type { Moment } from '../strips/reading.js';
 import type { TokenView } from '../state/url.js';
@@ -19,6 +19,8 @@ export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   vsT: number | null;
   /** What the page knows of that moment, or of the one that playback shows; null if nothing yet. */
   moment: Moment | null;
+  /** The token's coverage; null if it is not known. */
+  coverage: Coverage | null;
   /** The shortest preset window, ending now, that contains `t`, and the page's address with that window. */
   windowAt: (t: number) => { name: string; href: string };
   /** Called with each moment that playback shows; null if it shows none. */

@@ -46,7 +46,7 @@ export function Crosshair({
   baseUsd?: number | null;
   children?: ComponentChildren;
 }) {
-  const priceUsd = Math.exp(cursor.lnPrice);
+  const { priceUsd } = cursor;
   const { left, top } = placeOf(cursor);
   const labelTop = `${100 * (1 - cursor.labelY)}%`;
   return (
@@ -54,7 +54,7 @@ export function Crosshair({
       <div class="heatmap-line-time" style={{ left }} />
       <div class="heatmap-line-price" style={{ top }} />
       <span class="heatmap-tag heatmap-tag-time" style={{ left: `clamp(4rem, ${left}, 100%)` }}>
-        {timeText(cursor.t)}
+        {timeText(cursor.shownT)}
       </span>
       <span class="heatmap-tag heatmap-tag-price" style={{ top: labelTop }}>
         {baseUsd === null ? priceText(priceUsd) : axisDistance(priceUsd, baseUsd)}
@@ -74,7 +74,7 @@ function Amounts({ cursor, split }: Pick<ReadoutProps, 'cursor' | 'split'>) {
   return (
     <>
       <p class="heatmap-readout-head">
-        <b>{priceText(snapshot.priceUsd * BIN_RATIO ** bin)}</b>
+        <b>{priceText(cursor.priceUsd)}</b>
         <span>{distanceText(bin)}</span>
       </p>
       <p class="heatmap-readout-soft">
@@ -123,10 +123,10 @@ export function distanceText(bin: number): string {
 
 /** The readout as one sentence, for screen readers. */
 export function spokenText(
-  { snapshot, bin, supportUsd, resistanceUsd, t }: Cursor,
+  { snapshot, bin, supportUsd, resistanceUsd, shownT, priceUsd }: Cursor,
   split: Split,
 ): string {
-  if (snapshot === null) return `${timeText(t)}: no data`;
+  if (snapshot === null) return `${timeText(shownT)}: no data`;
   const amounts = [
     supportUsd > 0 && `support ${usd(supportUsd)}`,
     resistanceUsd > 0 && `resistance ${usd(resistanceUsd)}`,
@@ -134,8 +134,7 @@ export function spokenText(
   const shares = Array.isArray(split)
     ? split.map((share) => `${share.label} ${usd(share.supportUsd + share.resistanceUsd)}`)
     : [];
-  const price = priceText(snapshot.priceUsd * BIN_RATIO ** bin);
   const what = amounts.length === 0 ? 'no depth' : amounts.join(', ');
   const list = shares.length === 0 ? '' : `: ${shares.join(', ')}`;
-  return `${timeText(snapshot.t)}, ${price}, ${distanceText(bin)}: ${what}${list}`;
+  return `${timeText(shownT)}, ${priceText(priceUsd)}, ${distanceText(bin)}: ${what}${list}`;
 }

@@ -1,7 +1,13 @@
 /** The amounts of a snapshot by venue, type or market, fetched for one snapshot at a time. */
 import type { AddressClient } from '../../client/address-client.js';
 import type { ReplayParameters, Snapshot } from '../../client/index.js';
+import { isWithin, NEAR_PCT } from '../ladder/ladder.js';
+import { pause } from '../state/pause.js';
 
+/** How long the cursor rests before the split is fetched, which takes a request. */
+const REST_MS = 350;
+/** The pause between two checks whether the key can spare a request. */
+const SPARE_CHECK_MS = 1000;
 /** How many snapshots' splits are kept. */
 const MAX_KEPT_SPLITS = 200;
 /** Most shares listed; the others are summed. */
@@ -12,6 +18,29 @@ export interface Share {
   supportUsd: number;
   resistanceUsd: number;
 }
+
+/** Where the cursor rests. */
+interface Rest {
+  t: number;
+  bin: number;
+  canSpare: () => boolean;
+  /** Called while the key has no request to spare. */
+  onDefer: () => void;
+}
+
+/** The split of a snapshot. */
+export interface SplitAt {
+  t: number;
+  shares: Share[];
+  /** Support and resistance within NEAR_PCT of the price by the key of the venue, type or market. */
+  nearUsd: ReadonlyMap<string, number>;
+}
+
+type Slot = Snapshot['slots'][number];
+
+/** The key of a venue or type, or of a market. */
+export const keyOf = (slot: Slot): string =>
+  'key' in slot ? slot.key : [slot.source, slot.pair, slot.address].join(' ');
 
 export class Splits {
   private readonly kept = new Map<number, Promise<Snapshot | null>>();
@@ -28,15 +57,28 @@ export class Splits {
     return this.kept.has(t);
   }
 
-  /** The shares of one bin, largest first. */
-  async sharesAt(t: number, bin: number, signal: AbortSignal): Promise<Share[]> {
+  /** The split once the cursor has rested, and the key has a request to spare for it. */
+  async rested({ t, bin, canSpare, onDefer }: Rest, signal: AbortSignal): Promise<SplitAt> {
+    await pause(this.has(t) ? 0 : REST_MS, signal);
+    while (!this.has(t) && !canSpare()) {
+      onDefer();
+      await pause(SPARE_CHECK_MS, signal);
+    }
+    const split = await this.at(t, bin, signal);
+    signal.throwIfAborted();
+    return split;
+  }
+
+  /** The shares of one bin, largest first, and the amounts of all layers near the price. */
+  async at(t: number, bin: number, signal: AbortSignal): Promise<SplitAt> {
     const snapshot = this.kept.get(t) ?? this.fetch(t, signal);
     this.kept.set(t, snapshot);
     for (const oldest of this.kept.keys()) {
       if (this.kept.size <= MAX_KEPT_SPLITS) break;
       this.kept.delete(oldest);
     }
-    return sharesIn(await snapshot, bin);
+    const found = await snapshot;
+    return { t, shares: sharesIn(found, bin), nearUsd: nearIn(found) };
   }
 
   private async fetch(t: number, signal: AbortSignal): Promise<Snapshot | null> {
@@ -49,6 +91,17 @@ export class Splits {
       throw error;
     }
   }
+}
+
+function nearIn(snapshot: Snapshot | null): Map<string, number> {
+  const nearUsd = new Map<string, number>();
+  for (const [i, bin] of snapshot?.bin.entries() ?? []) {
+    const slot = snapshot?.slots[snapshot.index[i]];
+    if (snapshot === null || slot === undefined || !isWithin(bin, NEAR_PCT)) continue;
+    const usd = snapshot.supportUsd[i] + snapshot.resistanceUsd[i];
+    nearUsd.set(keyOf(slot), (nearUsd.get(keyOf(slot)) ?? 0) + usd);
+  }
+  return nearUsd;
 }
 
 function sharesIn(snapshot: Snapshot | null, bin: number): Share[] {

@@ -166,6 +166,7 @@ export function totalsWithin(
   return { supportUsd: total(ladder.supportUsd), resistanceUsd: total(ladder.resistanceUsd) };
 }
 
-function isWithin(bin: number, pct: number): boolean {
+/** Whether a bin is at most some percent from the price. */
+export function isWithin(bin: number, pct: number): boolean {
   return Math.abs(BIN_RATIO ** bin - 1) * 100 <= pct;
 }

@@ -1,9 +1,11 @@
 /** Depth and score over time, for the strips below the map. */
 import type { AddressClient } from '../../client/address-client.js';
-import type { ReplayMarket, ReplayParameters, Result } from '../../client/index.js';
+import type { ReplayParameters, Result } from '../../client/index.js';
 import { stepFor, stepName, type TimeWindow } from '../heatmap/detail.js';
+import { keyOf } from '../heatmap/split.js';
 import { NEAR_PCT } from '../ladder/ladder.js';
 import { currentS } from '../state/clock.js';
+import { type Gap, gapBetween } from '../state/gaps.js';
 import { TYPES } from '../state/url.js';
 
 /** The band of the lines, in percent of the price. */
@@ -13,8 +15,6 @@ const MAX_POINTS = 500;
 /** Markets are summed from pages of cells, which cost more than points of a series. */
 const MAX_MARKET_POINTS = 120;
 const MIN_STEP_S = 60;
-/** A gap is longer than this many usual distances, as on the map. */
-const GAP_DISTANCES = 3;
 /** Layers that are shown separately; the others are summed. */
 const MAX_LAYERS = 6;
 export const OTHERS = 'others';
@@ -164,7 +164,9 @@ async function snapshotsOf(
     for (const [i, slot] of one.index.entries()) {
       const part = one.slots[slot];
       if (part === undefined) continue;
-      const { key, label } = 'source' in part ? nameOf(part) : part;
+      const key = keyOf(part);
+      const label =
+        'label' in part ? part.label : [part.source, part.pair].filter(Boolean).join(' ');
       let layer = layers.get(key);
       if (layer === undefined)
         layers.set(key, (layer = { key, label, supportUsd: [], resistanceUsd: [] }));
@@ -179,13 +181,6 @@ async function snapshotsOf(
     }
   }
   return { t, layers: [...layers.values()] };
-}
-
-function nameOf({ source, pair, address }: ReplayMarket): { key: string; label: string } {
-  return {
-    key: [source, pair, address].join(' '),
-    label: [source, pair].filter(Boolean).join(' '),
-  };
 }
 
 /** The largest layers first; the smallest ones are summed into one. */
@@ -208,14 +203,25 @@ export function pointAt({ t, ends }: Points, time: number): number {
   return at >= 0 && time < ends[at] ? at : -1;
 }
 
-/** Each point holds until the next one, or until the beginning of a gap. @param t by ascending time */
-export function pointsOf(t: number[], stepS: number): Points {
+/**
+ * Each point holds until the next one. Before a gap, it holds for the usual interval there, but at least a step; the
+ * last one, whose next is not known, for the usual distance of points.
+ * @param t by ascending time @param gaps of the token's history
+ */
+export function pointsOf(t: number[], stepS: number, gaps: readonly Gap[] = []): Points {
   const distances = t.slice(1).map((one, i) => one - t[i]);
   const usualS = distances.toSorted((a, b) => a - b)[(distances.length - 1) >> 1] ?? stepS;
-  const longestS = Math.max(stepS, usualS);
   const ends = t.map((one, i) => {
-    const next = t[i + 1] ?? Infinity;
-    return next - one > GAP_DISTANCES * longestS ? one + longestS : next;
+    const next = t[i + 1];
+    if (next === undefined) return one + Math.max(stepS, usualS);
+    const gap = gapBetween(gaps, one, next);
+    if (gap === undefined) return next;
+    return Math.min(next, Math.max(one, gap.from) + Math.max(stepS, gap.intervalS));
   });
   return { stepS, t, ends };
+}
+
+/** The course with the gaps of the token's history. */
+export function broken<T extends Course>(course: T, gaps: readonly Gap[]): T {
+  return { ...course, ...pointsOf(course.t, course.stepS, gaps) };
 }

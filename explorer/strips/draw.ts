@@ -4,6 +4,8 @@ import { PRICE_AXIS_PX, type Style } from '../heatmap/overlay.js';
 import { usdText } from '../heatmap/ticks.js';
 import { type View, xOf } from '../heatmap/view.js';
 import type { Course, Lines, Points } from './course.js';
+import { fadedOf, type Hue } from './hues.js';
+import { niceAbove, scoreScale } from './scales.js';
 
 type Times = Pick<View, 'from' | 'to'>;
 
@@ -21,15 +23,20 @@ interface Plot {
 
 /** From the edges of a strip to the middle of the labels of its scale. */
 const LABEL_PX = 7;
-/** The rows of the labels above and below the lines, which do not cross them. */
-const LABEL_ROW_PX = 14;
+/** The space above and below lines, so that none is cut. */
+const LINE_MARGIN_PX = 3;
 /** Less time in sight than this is still drawn this wide. */
 const LEAST_PX = 2;
 
 /** Support above the middle, resistance below it. @param hues one per layer */
 export function drawLayers(
   canvas: HTMLCanvasElement,
-  { course, view, style, hues }: { course: Course; view: Times; style: Style; hues: string[] },
+  {
+    course,
+    view,
+    style,
+    hues,
+  }: { course: Course; view: Times; style: Style; hues: readonly Hue[] },
 ): void {
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
@@ -39,15 +46,16 @@ export function drawLayers(
   if (inSight.length === 0) return frame(plot);
   const sums = (side: 'supportUsd' | 'resistanceUsd'): number[] =>
     inSight.map((at) => layers.reduce((sum, layer) => sum + layer[side][at], 0));
-  const most = Math.max(...sums('supportUsd'), ...sums('resistanceUsd'), 1);
+  const most = niceAbove(Math.max(...sums('supportUsd'), ...sums('resistanceUsd'), 1));
   const middle = height / 2;
   const perUsd = (middle - 2) / most;
+  const paints = hues.map((hue) => paintOf(context, hue));
   for (const at of inSight) {
     const left = Math.max(0, edge(x(t[at])));
     const right = Math.max(edge(x(Math.min(ends[at], view.to))), left + LEAST_PX);
     let [up, down] = [middle - 0.5, middle + 0.5];
     for (const [i, layer] of layers.entries()) {
-      context.fillStyle = hues[i];
+      context.fillStyle = paints[i];
       const [above, below] = [layer.supportUsd[at] * perUsd, layer.resistanceUsd[at] * perUsd];
       context.fillRect(left, up - above, right - left, above);
       context.fillRect(left, down, right - left, below);
@@ -62,47 +70,59 @@ export function drawLayers(
   frame(plot);
 }
 
-/** The score on the left scale; support and resistance near the price on the right one. */
-export function drawLines(
+/** Support and resistance near the price. */
+export function drawDepth(
   canvas: HTMLCanvasElement,
   { lines, view, style }: { lines: Lines; view: Times; style: Style },
 ): void {
   const plot = plotOn(canvas, view, style);
   if (plot === null) return;
-  const { context, width, height } = plot;
+  const { supportUsd, resistanceUsd } = lines;
+  const inSight = inSightOf(lines, view);
+  const amounts = inSight.flatMap((at) => [supportUsd[at], resistanceUsd[at]]);
+  const most = niceAbove(Math.max(...amounts, 1));
+  const scale = { low: 0, high: most, text: usdText };
+  drawScaled(plot, lines, inSight, scale, [
+    [supportUsd, style.support],
+    [resistanceUsd, style.resistance],
+  ]);
+}
+
+/** The score, on a scale of its own. */
+export function drawScore(
+  canvas: HTMLCanvasElement,
+  { lines, view, style }: { lines: Lines; view: Times; style: Style },
+): void {
+  const plot = plotOn(canvas, view, style);
+  if (plot === null) return;
   const { scores } = lines;
   const inSight = inSightOf(lines, view);
-  const amounts = inSight.flatMap((at) => [lines.supportUsd[at], lines.resistanceUsd[at]]);
-  const most = Math.max(...amounts, 1);
   const known = inSight.flatMap((at) => scores[at] ?? []);
-  // A score that hardly changes is a flat line, not noise.
-  const top = Math.min(100, Math.ceil(Math.max(...known, 0) + 1));
-  const bottom = Math.max(0, Math.min(Math.floor(Math.min(...known, 100) - 1), top - 10));
-  const room = height - 2 * LABEL_ROW_PX;
-  const line = (
-    values: readonly (number | null)[],
-    [low, high]: [low: number, high: number],
-    hue: string,
-  ): void => {
-    const yOf = (value: number): number =>
-      height - LABEL_ROW_PX - ((value - low) / (high - low)) * room;
-    const ys = values.map((value) => (value === null ? null : yOf(value)));
+  if (known.length === 0) return frame(plot);
+  const scale = { ...scoreScale(known), text: String };
+  drawScaled(plot, lines, inSight, scale, [[scores, style.text]]);
+}
+
+/** Lines on a scale whose ends are labelled. */
+function drawScaled(
+  plot: Plot,
+  lines: Lines,
+  inSight: readonly number[],
+  { low, high, text }: { low: number; high: number; text: (value: number) => string },
+  drawn: readonly [values: readonly (number | null)[], hue: string][],
+): void {
+  const { context, width, height, style } = plot;
+  const room = height - 2 * LINE_MARGIN_PX;
+  for (const [values, hue] of drawn) {
+    const ys = values.map((value) =>
+      value === null ? null : height - LINE_MARGIN_PX - ((value - low) / (high - low)) * room,
+    );
     drawLine(plot, lines, inSight[0] ?? lines.t.length, ys, hue);
-  };
-  line(lines.supportUsd, [0, most], style.support);
-  line(lines.resistanceUsd, [0, most], style.resistance);
-  line(scores, [bottom, top], style.text);
-  context.clearRect(width, 0, canvas.width, height);
-  const label = (text: string, x: number, isTop: boolean): void =>
-    context.fillText(text, x, isTop ? LABEL_PX : height - LABEL_PX);
-  context.fillStyle = style.textSoft;
-  label(usdText(most), width + 9, true);
-  label('$0', width + 9, false);
-  if (known.length > 0) {
-    context.fillStyle = style.text;
-    label(String(top), 6, true);
-    label(String(bottom), 6, false);
   }
+  context.clearRect(width, 0, context.canvas.width, height);
+  context.fillStyle = style.textSoft;
+  context.fillText(text(high), width + 9, LABEL_PX);
+  context.fillText(text(low), width + 9, height - LABEL_PX);
   frame(plot);
 }
 
@@ -132,6 +152,19 @@ function drawLine(
       context.lineTo(Math.max(x(Math.min(ends[at], view.to)), Math.max(0, x(t[at])) + LEAST_PX), y);
   }
   context.stroke();
+}
+
+/** A layer's colour to fill a canvas with. */
+function paintOf(context: CanvasRenderingContext2D, { colour, stripePx: px }: Hue) {
+  if (px === 0) return colour;
+  const tile = new OffscreenCanvas(2 * px, 1);
+  const stripes = tile.getContext('2d');
+  if (stripes === null) return colour;
+  stripes.fillStyle = colour;
+  stripes.fillRect(0, 0, px, 1);
+  stripes.fillStyle = fadedOf(colour);
+  stripes.fillRect(px, 0, px, 1);
+  return context.createPattern(tile, 'repeat') ?? colour;
 }
 
 function plotOn(canvas: HTMLCanvasElement, view: Times, style: Style): Plot | null {

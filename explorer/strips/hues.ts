@@ -1,84 +1,94 @@
-/** The colours of layers: a venue, type or market keeps its own, whatever is in sight. */
+/** The colours of layers: a venue, type or market always has the same one, whatever is in sight, on every visit. */
 import type { Theme } from '../heatmap/palette.js';
+import { OTHERS } from './course.js';
 
-/** More colours than layers, so that a free one is left for a venue that comes into sight. */
-const HUES: Record<Theme, readonly string[]> = {
+/**
+ * Distinguishable with every kind of colour vision, from each other and from support, resistance and OTHERS_HUE; a
+ * test checks that.
+ */
+export const HUES: Record<Theme, readonly string[]> = {
   dark: [
-    '#4c9be8',
-    '#f0883e',
-    '#56c596',
-    '#c678dd',
-    '#e5c07b',
-    '#ef6f6c',
-    '#45c7cf',
-    '#f29bc1',
-    '#a8c256',
-    '#9b8cff',
+    '#f46282',
+    '#68e3a8',
+    '#d1b9ff',
+    '#445def',
+    '#abf59b',
+    '#c53443',
+    '#579766',
+    '#9470cd',
+    '#914bbe',
+    '#a54c8b',
   ],
   light: [
-    '#1f6fbf',
-    '#c25e10',
-    '#1f8a5b',
-    '#8e44ad',
-    '#9a7400',
-    '#c0392b',
-    '#0b7f8c',
-    '#c2417f',
-    '#5f7a14',
-    '#5a4fcf',
+    '#b11f4b',
+    '#16a56e',
+    '#59417e',
+    '#2a33c5',
+    '#186100',
+    '#cc3b49',
+    '#004b1e',
+    '#9a76d4',
+    '#590281',
+    '#681053',
   ],
 };
 /** The colour of the sum of the smallest layers. */
-const OTHERS_HUE: Record<Theme, string> = { dark: '#8b98a9', light: '#5b6776' };
-export const OWN_HUES = HUES.dark.length;
+export const OTHERS_HUE: Record<Theme, string> = { dark: '#8b98a9', light: '#5b6776' };
 
-export class Hues {
-  /** Indexes of colours by key, in the order in which the keys were last shown. */
-  private readonly given = new Map<string, number>();
+/**
+ * For each colour the keys that have it, so that those that are often seen together differ. All other keys get the
+ * colour of their hash.
+ */
+const OWN_KEYS: readonly (readonly string[])[] = [
+  ['raydium-clmm', 'uniswap-v4', 'cex_perp'],
+  ['binance-futures', 'pancakeswap-v3', 'cex_spot'],
+  ['binance', 'curve'],
+  ['meteora-dlmm', 'uniswap-v3', 'onchain_pool', 'all'],
+  ['bybit-perps', 'sushiswap'],
+  ['hyperliquid', 'uniswap-v2'],
+  ['okx', 'pumpswap'],
+  ['orca', 'aerodrome', 'onchain_limit_order'],
+  ['raydium', 'balancer'],
+  ['coinbase', 'meteora-damm'],
+];
 
-  /** Whether no key has a colour yet. */
-  get isEmpty(): boolean {
-    return this.given.size === 0;
-  }
-
-  /** The indexes of colours of at most OWN_HUES keys, which all differ. */
-  indexesOf(keys: readonly string[]): number[] {
-    for (const key of keys) {
-      const index = this.given.get(key);
-      if (index === undefined) continue;
-      this.given.delete(key);
-      this.given.set(key, index);
-    }
-    return keys.map((key) => {
-      const index = this.given.get(key) ?? this.free();
-      this.given.set(key, index);
-      return index;
-    });
-  }
-
-  /** A free index; if there is none, takes the index of the key that has been out of sight the longest. */
-  private free(): number {
-    const taken = new Set(this.given.values());
-    for (let index = 0; index < OWN_HUES; index++) if (!taken.has(index)) return index;
-    const [[key, index]] = this.given;
-    this.given.delete(key);
-    return index;
-  }
+export interface Hue {
+  colour: string;
+  /** The width of its stripes, which tell it from an earlier layer of the same colour; 0: none. */
+  stripePx: number;
 }
 
-/** Most tokens and ways to split them whose colours are kept; the earliest are removed first. */
-const MAX_KNOWN = 200;
-/** Colours by token and way to split it, while the page is open. */
-const known = new Map<string, Hues>();
+const STRIPE_PX = 3;
 
-/** @param whole the token, and how it is split */
-export function huesOf(whole: string): Hues {
-  const hues = known.get(whole) ?? new Hues();
-  known.set(whole, hues);
-  if (known.size > MAX_KNOWN) known.delete([...known.keys()][0]);
-  return hues;
+/** The index of a key's colour. */
+export function hueIndex(key: string): number {
+  const own = OWN_KEYS.findIndex((keys) => keys.includes(key));
+  return own < 0 ? hashOf(key) % HUES.dark.length : own;
 }
 
-/** @param index null: the sum of the smallest layers */
-export const hueOf = (theme: Theme, index: number | null): string =>
-  index === null ? OTHERS_HUE[theme] : HUES[theme][index];
+/** The colours of layers, in their order. */
+export function huesOf(keys: readonly string[], theme: Theme): Hue[] {
+  const colours = keys.map((key) =>
+    key === OTHERS ? OTHERS_HUE[theme] : HUES[theme][hueIndex(key)],
+  );
+  return colours.map((colour, at) => {
+    const same = colours.slice(0, at).filter((one) => one === colour).length;
+    return { colour, stripePx: same * STRIPE_PX };
+  });
+}
+
+/** A layer's colour as a background. */
+export function backgroundOf({ colour, stripePx: px }: Hue): string {
+  if (px === 0) return colour;
+  return `repeating-linear-gradient(90deg, ${colour} 0 ${px}px, ${fadedOf(colour)} 0 ${2 * px}px)`;
+}
+
+/** The colour between stripes. */
+export const fadedOf = (colour: string): string => `${colour}59`;
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  return hash >>> 0;
+}

@@ -1,6 +1,8 @@
 /** The amounts that the strips state for a moment. */
 import type { Score } from '../../client/index.js';
-import { type Ladder, NEAR_PCT, partUsd, totalsWithin } from '../ladder/ladder.js';
+import { usdOf } from '../heatmap/amounts.js';
+import { codesAt, type Column } from '../heatmap/columns.js';
+import { isWithin, type Ladder, NEAR_PCT, partUsd, totalsWithin } from '../ladder/ladder.js';
 import {
   ALL,
   type Course,
@@ -19,10 +21,21 @@ export interface Moment {
   scored: Pick<Score, 'service_score' | 'service_last_run'> | null;
 }
 
+/** What the map's cursor points at. */
+export interface Pointed {
+  /** The time of its snapshot, or of the place if there is none. */
+  t: number;
+  column: Column | null;
+  /** By layer, within NEAR_PCT of the price; null if unknown. */
+  nearUsd: ReadonlyMap<string, number> | null;
+}
+
 /** Amounts by layer, and when they were measured. */
 interface LayersReading {
   t: number;
   usd: number[];
+  /** Whether they are those of an earlier snapshot of the same step. */
+  isRough?: boolean;
 }
 
 interface LinesReading {
@@ -32,6 +45,8 @@ interface LinesReading {
   scoreT: number | null;
   supportUsd: number;
   resistanceUsd: number;
+  /** Whether the score is that of the step, not of the snapshot. */
+  isRough?: boolean;
 }
 
 /**
@@ -96,6 +111,42 @@ export function linesAt(
       ? [lines.scores[at] ?? null, lines.scoreT[at] ?? null]
       : [scored.service_score, Date.parse(scored.service_last_run ?? '') / 1000];
   return { ...depth, score, scoreT: score === null || scoreT === depth.t ? null : scoreT };
+}
+
+/** The layers of the snapshot at the cursor: its own if they are known, otherwise about those of the step's point. */
+export function layersPointedAt(
+  course: Course,
+  { t, column, nearUsd }: Pointed,
+  endsNow: boolean,
+): LayersReading | null {
+  if (column === null) return null;
+  if (nearUsd !== null) return layersOf(course, t, nearUsd);
+  const read = layersIn(course, t, endsNow);
+  return read && { ...read, t, isRough: read.t !== t };
+}
+
+/** The amounts of the snapshot at the cursor, and about its score: that of the step. */
+export function linesPointedAt(
+  lines: Lines,
+  { t, column }: Pointed,
+  endsNow: boolean,
+): LinesReading | null {
+  if (column === null) return null;
+  const at = pointHeldAt(lines, { to: lines.to, endsNow }, t);
+  const score = lines.scores[at] ?? null;
+  const isRough = score !== null && lines.scoreT[at] !== t;
+  return { t, ...columnWithin(column, LINE_PCT), score, scoreT: null, isRough };
+}
+
+function columnWithin(column: Column, pct: number): { supportUsd: number; resistanceUsd: number } {
+  let [supportUsd, resistanceUsd] = [0, 0];
+  for (let bin = column.firstBin; bin <= column.lastBin; bin++) {
+    if (!isWithin(bin, pct)) continue;
+    const [support, resistance] = codesAt(column, bin);
+    supportUsd += usdOf(support);
+    resistanceUsd += usdOf(resistance);
+  }
+  return { supportUsd, resistanceUsd };
 }
 
 /** The moment if it is the latest known at a time: not after it, and not before the course's last point up to it. */

@@ -1,6 +1,7 @@
 /** The strips below the map: depth by venue, type or market, and the score, over the time in sight. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Coverage } from '../../client/index.js';
 import type { TimeWindow } from '../heatmap/detail.js';
 import { fit } from '../heatmap/canvas.js';
 import { type Style, styleOf } from '../heatmap/overlay.js';
@@ -10,9 +11,11 @@ import type { View } from '../heatmap/view.js';
 import { NEAR_PCT, perpsText } from '../ladder/ladder.js';
 import { Icon } from '../frame/icon.js';
 import { NONE, usd } from '../state/format.js';
+import { gapsOf } from '../state/gaps.js';
 import { useDocument } from '../state/load.js';
 import { pause } from '../state/pause.js';
 import {
+  broken,
   type Course,
   type CourseRequest,
   layersAt,
@@ -20,18 +23,20 @@ import {
   type Lines,
   linesOf,
   marketsOf,
-  OTHERS,
 } from './course.js';
-import { drawLayers, drawLines } from './draw.js';
-import { hueOf, huesOf, OWN_HUES } from './hues.js';
+import { drawDepth, drawLayers, drawScore } from './draw.js';
+import { backgroundOf, huesOf } from './hues.js';
 import {
   ladderAmounts,
   layerAmounts,
   layersIn,
   layersOf,
+  layersPointedAt,
   linesAt,
+  linesPointedAt,
   type Moment,
   momentAt,
+  type Pointed,
 } from './reading.js';
 import './strips.css';
 
@@ -42,6 +47,9 @@ const AHEAD = 0.25;
 /** The pause between two checks whether the key can spare a request. */
 const SPARE_CHECK_MS = 1000;
 
+/** Says why an amount at the cursor is not exact. */
+const ROUGH = 'Of the nearest point of the strip up to the cursor';
+
 const GROUP_TEXTS = { venue: 'by venue', type: 'by type', market: 'by market', all: 'in all' };
 
 interface StripsProps extends CourseRequest {
@@ -49,8 +57,8 @@ interface StripsProps extends CourseRequest {
   view: View;
   /** The part of a window with history. */
   reachOf: (window: TimeWindow) => TimeWindow;
-  /** The time of the snapshot at the map's cursor, whose amounts are shown; null: those of the page's moment. */
-  cursorT: number | null;
+  /** What the map's cursor points at, whose amounts are shown; null: those of the page's moment. */
+  pointed: Pointed | null;
   /** The moment that the page shows; null: now. */
   shownT: number | null;
   /** Whether the view ends now. */
@@ -63,28 +71,38 @@ interface StripsProps extends CourseRequest {
   pin: ComponentChildren;
   theme: Theme;
   canSpare: () => boolean;
+  /** Names the gaps; null if it is not known. */
+  coverage: Coverage | null;
   /** The address of the layers' maps, side by side; null if there are none. */
   mapsHref: string | null;
 }
 
 export function Strips(props: StripsProps) {
-  const { group, view, theme, cursorT, shownT, endsNow } = props;
-  const { held: lines, isWaiting } = useCourse(props, linesOf);
-  const { held: markets } = useCourse(group === 'market' ? props : null, marketsOf);
+  const { group, view, theme, pointed, shownT, endsNow, coverage } = props;
+  const gaps = useMemo(() => (coverage === null ? [] : gapsOf(coverage)), [coverage]);
+  const { held: heldLines, isWaiting } = useCourse(props, linesOf);
+  const { held: heldMarkets } = useCourse(group === 'market' ? props : null, marketsOf);
+  const lines = useMemo(() => heldLines && broken(heldLines, gaps), [heldLines, gaps]);
+  const markets = useMemo(() => heldMarkets && broken(heldMarkets, gaps), [heldMarkets, gaps]);
   const course: Course | null = group === 'market' ? markets : lines;
-  const hues = useHues(props, course);
+  const keys = (course?.layers ?? []).map(({ key }) => key);
+  const hues = huesOf(keys, theme);
   const perps = props.moment?.ladder.perps ?? perpsText(props.parameters.types);
   const nowT = endsNow ? view.to - 1 : (props.moment?.ladder.t ?? null);
-  const t = cursorT ?? shownT ?? nowT;
+  const t = pointed?.t ?? shownT ?? nowT;
   const stack = useCanvas(
     theme,
     (canvas, style) => course !== null && drawLayers(canvas, { course, view, style, hues }),
   );
-  const chart = useCanvas(
+  const score = useCanvas(
     theme,
-    (canvas, style) => lines !== null && drawLines(canvas, { lines, view, style }),
+    (canvas, style) => lines !== null && drawScore(canvas, { lines, view, style }),
   );
-  const isMoment = cursorT === null || cursorT === props.moment?.ladder.t;
+  const depth = useCanvas(
+    theme,
+    (canvas, style) => lines !== null && drawDepth(canvas, { lines, view, style }),
+  );
+  const isMoment = pointed === null || pointed.t === props.moment?.ladder.t;
   const moment = isMoment && lines !== null && t !== null ? momentAt(props.moment, t, lines) : null;
   const exact = useLayers(props, moment);
   const ofLayers =
@@ -92,8 +110,15 @@ export function Strips(props: StripsProps) {
       ? null
       : moment !== null && exact !== null
         ? layersOf(course, moment.ladder.t, exact)
-        : layersIn(course, t, endsNow);
-  const ofLines = lines === null || t === null ? null : linesAt(lines, t, moment, endsNow);
+        : pointed !== null
+          ? layersPointedAt(course, pointed, endsNow)
+          : layersIn(course, t, endsNow);
+  const ofLines =
+    lines === null || t === null
+      ? null
+      : pointed !== null && moment === null
+        ? linesPointedAt(lines, pointed, endsNow)
+        : linesAt(lines, t, moment, endsNow);
   return (
     <div class="strips" data-state={course === null || lines === null ? 'loading' : 'ready'}>
       <Strip
@@ -112,9 +137,14 @@ export function Strips(props: StripsProps) {
             <ul class="strip-legend">
               {course?.layers.map(({ key, label }, i) => (
                 <li key={key} title={label}>
-                  <i style={{ background: hues[i] }} />
+                  <i style={{ background: backgroundOf(hues[i]) }} />
                   <span>{label}</span>
-                  {ofLayers !== null && <b>{usd(ofLayers.usd[i])}</b>}
+                  {ofLayers !== null && (
+                    <b title={ofLayers.isRough ? ROUGH : undefined}>
+                      {ofLayers.isRough && '≈ '}
+                      {usd(ofLayers.usd[i])}
+                    </b>
+                  )}
                 </li>
               ))}
             </ul>
@@ -131,7 +161,11 @@ export function Strips(props: StripsProps) {
           <ul class="strip-legend">
             <li>
               <i class="strip-score" />
-              Score <b>{ofLines?.score?.toFixed(1) ?? NONE}</b>
+              Score{' '}
+              <b title={ofLines?.isRough ? ROUGH : undefined}>
+                {ofLines?.isRough && '≈ '}
+                {ofLines?.score?.toFixed(1) ?? NONE}
+              </b>
               {ofLines !== null && ofLines.scoreT !== null && (
                 <span class="note">at {timeText(ofLines.scoreT)}</span>
               )}
@@ -150,23 +184,17 @@ export function Strips(props: StripsProps) {
           </ul>
         }
       >
-        <canvas ref={chart} role="img" aria-label="The score and depth near the price over time" />
+        <canvas ref={score} class="is-score" role="img" aria-label="The score over time" />
+        <canvas
+          ref={depth}
+          class="is-depth"
+          role="img"
+          aria-label="Support and resistance near the price over time"
+        />
         {props.pin}
       </Strip>
     </div>
   );
-}
-
-/** The colours of a course's layers. */
-function useHues({ address, group, moment, theme }: StripsProps, course: Course | null): string[] {
-  const own = huesOf(`${address} ${group}`);
-  // The largest venues (or types) of the ladder get the first colours, so these do not depend on the zoom.
-  const { types = [], venues = [] } = moment?.ladder.choices ?? {};
-  const largest = { venue: venues, type: types, market: [], all: [] }[group].slice(0, OWN_HUES);
-  if (own.isEmpty) own.indexesOf(largest.map(({ key }) => key));
-  const keys = (course?.layers ?? []).map(({ key }) => key);
-  const indexes = own.indexesOf(keys.filter((key) => key !== OTHERS));
-  return keys.map((_, i) => hueOf(theme, indexes[i] ?? null));
 }
 
 /** Says whether the amounts include perps, and which time they are of. */

@@ -1,7 +1,10 @@
 /** Exports what is in sight: its rows as a file, and its requests as a program. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { FileColumn } from '../export/columns.js';
+import { MAX_FILE_CELLS } from '../export/history.js';
 import { type FileFormat, saveBlob, saveColumns } from '../export/save.js';
+import { rowsText, type Size, sizeText } from '../export/sizes.js';
+import { compact } from '../state/format.js';
 import type { ApiRequest } from '../state/requests.js';
 import { CopyButton } from './copy-button.js';
 
@@ -10,13 +13,16 @@ export interface ViewData {
   /** The file's name without extension. */
   name: () => string | Promise<string>;
   load: () => Promise<FileColumn[]>;
+  /** How large its files become; undefined if they are small. */
+  size?: () => Promise<Size>;
   /** A picture of the view as PNG; undefined if it has none. */
   picture?: () => Promise<Blob>;
 }
 
+/** The smaller files first. */
 const FORMATS: readonly { format: FileFormat; label: string }[] = [
-  { format: 'csv', label: 'CSV' },
   { format: 'parquet', label: 'Parquet' },
+  { format: 'csv', label: 'CSV' },
 ];
 
 export interface ExportPanelProps {
@@ -27,6 +33,8 @@ export interface ExportPanelProps {
 export function ExportPanel({ requests, data }: ExportPanelProps) {
   const [message, setMessage] = useState('');
   const [isBusy, setBusy] = useState(false);
+  const size = useSize(data);
+  const isTooLarge = size !== null && (size.hasMore || size.rows > MAX_FILE_CELLS);
   /** @param work returns a text that says what it has saved */
   const save = async (work: () => Promise<string>): Promise<void> => {
     setBusy(true);
@@ -56,17 +64,26 @@ export function ExportPanel({ requests, data }: ExportPanelProps) {
   return (
     <>
       <h3>What is in sight</h3>
+      {size !== null && (
+        <p class="note">
+          {rowsText(size)}
+          {isTooLarge &&
+            `: a file has at most ${compact(MAX_FILE_CELLS)}. Zoom in, or use 'fathom replay'.`}
+        </p>
+      )}
       <div class="export-row">
         {FORMATS.map(({ format, label }) => (
-          <button
-            key={format}
-            type="button"
-            class="tool"
-            disabled={isBusy}
-            onClick={() => void save(() => saveRows(format))}
-          >
-            {label}
-          </button>
+          <span key={format} class="export-file">
+            <button
+              type="button"
+              class="tool"
+              disabled={isBusy || isTooLarge}
+              onClick={() => void save(() => saveRows(format))}
+            >
+              {label}
+            </button>
+            {size !== null && !isTooLarge && <span class="note">{sizeText(size, format)}</span>}
+          </span>
         ))}
         {picture !== undefined && (
           <button
@@ -95,4 +112,19 @@ export function ExportPanel({ requests, data }: ExportPanelProps) {
       </p>
     </>
   );
+}
+
+/** The size of what is in sight when the panel opens; null until it is known. */
+function useSize({ size: load }: ViewData): Size | null {
+  const [size, setSize] = useState<Size | null>(null);
+  useEffect(() => {
+    let isOpen = true;
+    // Without it, the files can be saved all the same.
+    load?.().then(
+      (found) => isOpen && setSize(found),
+      () => undefined,
+    );
+    return () => void (isOpen = false);
+  }, []);
+  return size;
 }

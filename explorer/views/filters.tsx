@@ -1,8 +1,9 @@
 /** Controls for the heatmap and the ladder: window, price band, grouping, types, venues. */
+import { Deferred } from '../frame/deferred.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
-import { type Ladder, type LadderPart, nearText, partUsd, perpsText } from '../ladder/ladder.js';
-import { usd } from '../state/format.js';
+import type { Coverage } from '../../client/index.js';
+import type { Ladder } from '../ladder/ladder.js';
 import { useModule } from '../state/use-module.js';
 import {
   type Band,
@@ -13,6 +14,7 @@ import {
   TYPES,
   type TokenView,
 } from '../state/url.js';
+import type { ChoiceListProps } from './choice-list.js';
 
 const BANDS: readonly { label: string; band: Band }[] = [
   { label: '±2%', band: { minPct: -2, maxPct: 2 } },
@@ -21,12 +23,15 @@ const BANDS: readonly { label: string; band: Band }[] = [
   { label: '±25%', band: { minPct: -25, maxPct: 25 } },
   { label: 'Full', band: FULL_BAND },
 ];
+const loadList = async () => (await import('./choice-list.js')).ChoiceList;
 const GROUP_LABELS = { venue: 'Venue', type: 'Type', market: 'Market', all: 'Nothing' } as const;
 
 interface FiltersProps {
   view: TokenView;
   /** Of the snapshot shown; null if not known yet. */
   choices: Ladder['choices'] | null;
+  /** Names the venues of the whole history; null if it is not known. */
+  coverage: Coverage | null;
   /** How far the token's history reaches back, seconds; null if unknown. */
   historyS: number | null;
   onChange: (view: TokenView) => void;
@@ -35,7 +40,7 @@ interface FiltersProps {
 /** Not needed before the map. */
 const loadLayoutMenu = async () => (await import('./layout-menu.js')).LayoutMenu;
 
-export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
+export function Filters({ view, choices, coverage, historyS, onChange }: FiltersProps) {
   const change = (part: Partial<TokenView>): void => onChange({ ...view, ...part });
   const LayoutMenu = useModule(loadLayoutMenu);
   const isFiltered = view.types.length + view.venues.length > 0;
@@ -102,12 +107,14 @@ export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
       <Choices
         name="Types"
         parts={choices?.types ?? []}
+        coverage={null}
         chosen={view.types}
         onChange={(types) => change({ types: TYPES.filter((one) => types.includes(one)) })}
       />
       <Choices
         name="Venues"
         parts={choices?.venues ?? []}
+        coverage={coverage}
         chosen={view.venues}
         onChange={(venues) => change({ venues })}
       />
@@ -122,15 +129,13 @@ export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
   );
 }
 
-interface ChoicesProps {
+interface ChoicesProps extends ChoiceListProps {
   name: string;
-  parts: readonly LadderPart[];
-  chosen: readonly string[];
-  onChange: (chosen: string[]) => void;
 }
 
 /** A menu that filters by several types or venues. */
-function Choices({ name, parts, chosen, onChange }: ChoicesProps) {
+function Choices({ name, ...list }: ChoicesProps) {
+  const { chosen } = list;
   const label = (
     <>
       {name}
@@ -140,25 +145,7 @@ function Choices({ name, parts, chosen, onChange }: ChoicesProps) {
   );
   return (
     <Popover label={label} name={name}>
-      <p class="note">
-        {parts.length === 0 ? 'Nothing to choose from yet.' : nearText(perpsText())}
-      </p>
-      {parts.map((part) => (
-        <label key={part.key} class="choice">
-          <input
-            type="checkbox"
-            checked={chosen.includes(part.key)}
-            onChange={() => onChange(toggled(chosen, part.key))}
-          />
-          <span>{part.label}</span>
-          <span class="figure">{usd(partUsd(part))}</span>
-        </label>
-      ))}
+      <Deferred load={loadList} props={list} />
     </Popover>
   );
-}
-
-/** Adds the item to the list, or removes it. */
-export function toggled(list: readonly string[], item: string): string[] {
-  return list.includes(item) ? list.filter((one) => one !== item) : [...list, item];
 }

@@ -3,7 +3,7 @@ import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
 import { hiddenPanels, hidePanels, type Panel, PANELS } from '../state/layout.js';
 import { useValue } from '../state/use-value.js';
-import { toggled } from './filters.js';
+import { toggled } from '../state/choices.js';
 
 const LABELS: Readonly<Record<Panel, string>> = {
   ladder: 'Ladder',

@@ -4,6 +4,7 @@ import { Failure, Loading } from '../frame/states.js';
 import { useDocument } from '../state/load.js';
 import { show } from '../state/session.js';
 import type { TokenView } from '../state/url.js';
+import { venueKey } from '../state/venue-key.js';
 
 export function PoolVenue(props: { view: TokenView; address: string; pool: string }) {
   const { view, address, pool } = props;
@@ -20,12 +21,4 @@ export function PoolVenue(props: { view: TokenView; address: string; pool: strin
     show({ ...view, ...chosen, pool: null }, 'replace');
   }, [coverage]);
   return error === null ? <Loading what="the pool's venue" /> : <Failure error={error} />;
-}
-
-/** docs/api.md#market-filters: the name in lower case, with a dash for each run of other characters. */
-function venueKey(source: string): string {
-  return source
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '');
 }

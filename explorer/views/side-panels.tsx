@@ -5,7 +5,7 @@ import { filterOf } from '../state/requests.js';
 import { show, view as viewValue } from '../state/session.js';
 import type { Order } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
-import { toggled } from './filters.js';
+import { toggled } from '../state/choices.js';
 import { MarketsPanel } from './markets-panel.js';
 import type { MomentSideProps } from './moment-side.js';
 import { OrderPanel } from './order-panel.js';

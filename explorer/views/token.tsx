@@ -142,6 +142,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
       <Filters
         view={view}
         choices={played.ladder?.choices ?? choices}
+        coverage={coverage}
         historyS={history.lengthS}
         onChange={change}
       />
@@ -158,7 +159,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
             client !== null &&
             (view.window !== 'all' || history.isAnswered) && (
               <DepthHeatmap
-                {...{ client, address, reach, theme, reloadMs, canSpare }}
+                {...{ client, address, reach, theme, reloadMs, canSpare, coverage }}
                 window={map.window}
                 filter={map.filter}
                 spanS={history.spanS}
@@ -198,6 +199,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
         data={{
           name: async () => (await loadExport()).nameOf(source()),
           load: async () => (await loadExport()).columnsOf(source()),
+          size: async () => (await loadExport()).sizeOf(source()),
           picture: async () => (await loadExport()).pictureOf(source()),
         }}
       />

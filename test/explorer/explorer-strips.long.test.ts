@@ -1,12 +1,12 @@
 /** The explorer: the strips below a token's map. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { ReplayPage, Score } from '../../client/index.js';
+import type { Coverage, ReplayPage, Score } from '../../client/index.js';
 import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import { hasBrowser } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
-import { at, fail, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
+import { answers, at, fail, goTo, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
 
 const YEAR = new Date(NOW_S * 1000).getUTCFullYear();
 /** A token with a single snapshot. */
@@ -59,25 +59,41 @@ describe.skipIf(!hasBrowser)('the strips', () => {
       await expect.poll(() => stated('first-child')).toContain(await largest(group));
     }
     const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
-    const timeOf = (text: string | null) => Date.parse(`${text?.replace('at ', '')} ${YEAR} UTC`);
     for (const share of [0.31, 0.52, 0.73]) {
       await page.mouse.move(x + share * width, y + height / 2);
       await expect.poll(() => page.locator('.heatmap-tag-time').count()).toBe(1);
-      const pointed = timeOf(await page.locator('.heatmap-tag-time').textContent());
-      for (const text of await times.allTextContents()) {
-        expect(pointed - timeOf(text)).toBeGreaterThanOrEqual(0);
-        expect(pointed - timeOf(text)).toBeLessThan(600_000);
-      }
-      // The score is that of the snapshot, or of the time beside it.
-      await expect
-        .poll(async () => {
-          const own = await page.locator('.strip-score ~ .note').allTextContents();
-          const of = timeOf(own[0] ?? (await times.last().textContent())) / 1000;
-          const [stood] = await stated('last-child');
-          const { service_score: was } = await replyTo<Score>(`/score/${SOL}?at=${of}`);
-          return stood === was?.toFixed(1);
-        })
-        .toBe(true);
+      const pointed = await page.locator('.heatmap-tag-time').textContent();
+      const price = await page.locator('.heatmap-tag-price').textContent();
+      // One moment and one price everywhere.
+      expect(await times.allTextContents()).toEqual(Array(2).fill(`incl. perps, at ${pointed}`));
+      expect(await page.locator('.strip-score ~ .note').count()).toBe(0);
+      const readout = page.locator('.heatmap-readout');
+      expect(await readout.locator('.heatmap-readout-head b').textContent()).toBe(price);
+      expect(await readout.locator('.heatmap-readout-soft').first().textContent()).toContain(
+        `${pointed}, `,
+      );
+      // Once the cursor rests, the amounts are those of its snapshot.
+      const t = Date.parse(`${pointed} ${YEAR} UTC`) / 1000;
+      const own = await replyTo<ReplayPage>(
+        `/replay/${SOL}?from=${t}&to=${t + 1}&group=market&min_pct=-25&max_pct=25`,
+      );
+      const [{ market_idx: index = [], ...cells }] = own.snapshots;
+      const sums = own.markets.map((_, slot) =>
+        index.reduce(
+          (sum, one, i) =>
+            sum + (one === slot ? cells.support_usd[i] + cells.resistance_usd[i] : 0),
+          0,
+        ),
+      );
+      await expect.poll(() => stated('first-child')).toContain(usd(Math.max(...sums)));
+      const near = (amounts: number[]): number =>
+        amounts.reduce(
+          (sum, one, i) => sum + (Math.abs(1.01 ** cells.bin[i] - 1) > 0.02 ? 0 : one),
+          0,
+        );
+      const [, support, resistance] = (await stated('last-child')).map(amountOf);
+      expect(Math.abs(support / near(cells.support_usd) - 1)).toBeLessThan(0.006);
+      expect(Math.abs(resistance / near(cells.resistance_usd) - 1)).toBeLessThan(0.006);
     }
   });
 
@@ -125,15 +141,34 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     expect(await page.locator('.strip:first-child .strip-legend b').count()).toBe(0);
   });
 
-  it('keep the lines clear of the labels of their scale', async () => {
+  it('have scales with round ends, of the score and of USD in plots of their own', async () => {
     const page = await at(HOUR);
     await page.locator('.strips[data-state=ready]').waitFor();
-    await expect.poll(() => colouredRows(page, 'last-child')).not.toEqual([]);
-    const rows = await colouredRows(page, 'last-child');
-    const { height } = (await page.locator('.strip:last-child canvas').boundingBox()) ?? fail();
-    // The labels are 11 pixels high, their middle 7 pixels from the edge.
-    expect(Math.min(...rows)).toBeGreaterThanOrEqual(7 + 11 / 2);
-    expect(Math.max(...rows)).toBeLessThan(height - 7 - 11 / 2);
+    const score = page.locator('.strip:last-child canvas.is-score');
+    const depth = page.locator('.strip:last-child canvas.is-depth');
+    await expect.poll(() => colouredRows(page, 'canvas.is-depth')).not.toEqual([]);
+    expect(await colouredRows(page, 'canvas.is-score')).toEqual([]);
+    const [above, below] = [await score.boundingBox(), await depth.boundingBox()];
+    expect((above ?? fail()).y + (above ?? fail()).height).toBeLessThanOrEqual((below ?? fail()).y);
+  });
+
+  it('go through where coarse history meets raw history, and break where coverage names a gap', async () => {
+    const coverage = await replyTo<Coverage>(`/coverage/${SOL}`);
+    const seam = coverage.tiers.find(({ tier }) => tier === 'raw')?.first_t ?? fail();
+    const zoom = `window=7d&zoom=${seam - 3 * 3600},${seam + 3 * 3600}`;
+    const [layers, depth] = ['.strip:first-child canvas', 'canvas.is-depth'];
+    const page = await at(`#/token/${SOL}?${zoom}`);
+    await page.locator('.strips[data-state=ready]').waitFor();
+    for (const canvas of [layers, depth])
+      await expect.poll(() => emptyShare(page, canvas)).toBeLessThan(0.01);
+    // Half an hour of the six in sight.
+    const gaps = [{ tier: 'raw', from: seam + 3600, to: seam + 5400 }];
+    const other = await at('#/scores');
+    await answers(other, `/coverage/${SOL}`, { body: JSON.stringify({ ...coverage, gaps }) });
+    await goTo(other, `#/token/${SOL}?${zoom}`);
+    await other.locator('.strips[data-state=ready]').waitFor();
+    for (const canvas of [layers, depth])
+      await expect.poll(() => emptyShare(other, canvas)).toBeGreaterThan(0.05);
   });
 
   it('show a single snapshot', async () => {
@@ -151,16 +186,36 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     await expect
       .poll(amounts)
       .toEqual([usd(29_000), expect.stringMatching(/^\d+\.\d$/), usd(12_000), usd(8000)]);
-    for (const strip of ['first-child', 'last-child'] as const)
-      expect((await colouredRows(page, strip)).length).toBeGreaterThan(1);
+    expect((await colouredRows(page, '.strip:first-child canvas')).length).toBeGreaterThan(1);
+    expect((await colouredRows(page, 'canvas.is-depth')).length).toBeGreaterThan(1);
   });
 });
 
-/** The rows of a strip, in CSS pixels, that have a pixel in one of the two colours of depth left of the scale. */
-async function colouredRows(page: Page, strip: 'first-child' | 'last-child'): Promise<number[]> {
+/** `$1.24M` as a number. */
+function amountOf(text: string): number {
+  const [, digits = '', unit = ''] = /([\d.]+)([KMB]?)$/.exec(text) ?? [];
+  return Number(digits) * { '': 1, K: 1e3, M: 1e6, B: 1e9 }[unit as 'K'];
+}
+
+/** The share of a strip's columns of pixels that have nothing in them, left of the scale. */
+async function emptyShare(page: Page, canvas: string): Promise<number> {
   const plot = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
   return page.evaluate(`(() => {
-    const canvas = document.querySelector('.strip:${strip} canvas');
+    const canvas = document.querySelector('${canvas}');
+    const [width, height] = [${Math.floor(plot.width)}, canvas.height];
+    const copy = new OffscreenCanvas(width, height).getContext('2d');
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, width, height);
+    const isEmpty = (x) => [...Array(height).keys()].every((y) => data[4 * (y * width + x) + 3] === 0);
+    return [...Array(width).keys()].filter(isEmpty).length / width;
+  })()`);
+}
+
+/** The rows of a strip, in CSS pixels, that have a pixel in one of the two colours of depth left of the scale. */
+async function colouredRows(page: Page, canvas: string): Promise<number[]> {
+  const plot = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+  return page.evaluate(`(() => {
+    const canvas = document.querySelector('${canvas}');
     const { width, height, clientHeight } = canvas;
     // The browser warns about a canvas that is read several times.
     const copy = new OffscreenCanvas(width, height).getContext('2d');

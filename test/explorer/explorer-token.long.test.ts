@@ -63,17 +63,32 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       .getByRole('button', { name: /^Venues/ })
       .click();
     const menu = page.getByRole('group', { name: 'Venues', exact: true });
-    const inMenu = await amounts('.filters .choice', 'span');
+    await menu.getByRole('checkbox').first().waitFor();
+    const inMenu = await amounts('.filters .choice', 'label span');
     // The menu also has the venues without depth near the price.
     expect({ ...inMenu, ...panel }).toEqual(inMenu);
     expect(Object.keys(panel).length).toBeGreaterThan(8);
     const [first] = Object.keys(panel);
-    await menu.locator('.choice', { hasText: 'Orca' }).first().click();
+    const ticked = () =>
+      menu
+        .getByRole('checkbox')
+        .evaluateAll((all) => all.filter((one) => one.matches(':checked')).length);
+    const count = await menu.getByRole('checkbox').count();
+    expect([await ticked(), count > 8]).toEqual([count, true]);
+    await menu.getByRole('checkbox', { name: 'Orca' }).uncheck();
     await page.waitForURL('**venues=*');
+    expect(await ticked()).toBe(count - 1);
+    expect(new URL(page.url()).hash).not.toMatch(/[=,]orca(,|&|$)/);
+    await menu.getByRole('checkbox', { name: 'Orca' }).check();
+    await expect.poll(() => new URL(page.url()).hash).not.toContain('venues=');
+    await menu.getByRole('button', { name: 'Only Orca' }).click();
+    await page.waitForURL('**venues=orca*');
+    expect(await ticked()).toBe(1);
+    expect(await menu.getByRole('checkbox', { name: 'Orca' }).isDisabled()).toBe(true);
     await page.locator('.venues .other').first().waitFor();
     expect(await amounts('.venues li', '.label')).toEqual(inMenu);
     expect(await page.locator('.venues .other').first().textContent()).toContain(first);
-    expect(await amounts('.filters .choice', 'span')).toEqual(inMenu);
+    expect(await amounts('.filters .choice', 'label span')).toEqual(inMenu);
     // Those of a choice without perps, too: the panel also lists the venues that can be added to it.
     await page.getByText('±25%, without perps').waitFor();
     for (const part of [menu, page.locator('.card', { has: page.locator('.venues') })])

@@ -329,7 +329,9 @@ describe('loading', () => {
   it('splits a bin by venue, largest first', async () => {
     const splits = new Splits(source.client, WIDE_MINT, { group: 'venue' });
     const t = NOW_S - 600;
-    const shares = await splits.sharesAt(t, -3, signal);
+    const { shares, nearUsd, t: of } = await splits.at(t, -3, signal);
+    expect(of).toBe(t);
+    expect([...nearUsd.values()].length).toBeGreaterThanOrEqual(shares.length);
     const sizes = shares.map(({ supportUsd, resistanceUsd }) => supportUsd + resistanceUsd);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(shares.length).toBeGreaterThan(2);

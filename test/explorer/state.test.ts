@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
-import { type Compared, linesOf } from '../../explorer/compare/compared.js';
+import { without } from '../../explorer/state/choices.js';
+import { type Compared, linesOf, newestHole, valueAt } from '../../explorer/compare/compared.js';
 import {
   depthCurve,
   type LadderPart,
@@ -77,14 +78,14 @@ describe('what is compared', () => {
     resistance_usd: [support.map((usd) => 2 * usd)],
   });
   const compared: Compared[] = [
-    { address: 'a', label: 'A', series: seriesOf([1, 2, 4], [10, 20, 30], [2, 1, 4]) },
-    { address: 'b', label: 'B', series: seriesOf([2, 3], [5, 6], [8, 10]) },
+    { address: 'a', label: 'A', gaps: [], series: seriesOf([1, 2, 4], [10, 20, 30], [2, 1, 4]) },
+    { address: 'b', label: 'B', gaps: [], series: seriesOf([2, 3], [5, 6], [8, 10]) },
   ];
 
   it.each([
-    ['depth', [30, 60, null, 90], [null, 15, 18, null]],
-    ['score', [1, null, null, 4], [null, null, 3, null]],
-    ['price', [0, -0.5, null, 1], [null, 0, 0.25, null]],
+    ['depth', [30, 60, undefined, 90], [null, 15, 18, null]],
+    ['score', [1, null, undefined, 4], [null, null, 3, null]],
+    ['price', [0, -0.5, undefined, 1], [null, 0, 0.25, null]],
   ] as const)('has its %s on one time axis', (metric, a, b) => {
     expect(linesOf(compared, metric)).toEqual({
       t: [1, 2, 3, 4],
@@ -95,13 +96,44 @@ describe('what is compared', () => {
     });
   });
 
+  it('breaks where the history has a gap, and nowhere else', () => {
+    const series = seriesOf([60, 120, 300, 900], [1, 2, 3, 4], [1, 1, 1, 1]);
+    const gaps = [{ from: 300, to: 880, intervalS: 60 }];
+    const other = {
+      address: 'b',
+      label: 'B',
+      gaps: [],
+      series: seriesOf([60, 600], [1, 2], [1, 1]),
+    };
+    const { t, lines } = linesOf([{ address: 'a', label: 'A', gaps, series }, other], 'depth');
+    expect(t).toEqual([60, 120, 300, 301, 600, 900]);
+    const [{ values }, { values: others }] = lines;
+    expect(values).toEqual([3, 6, 9, null, undefined, 12]);
+    expect(others).toEqual([3, undefined, undefined, undefined, 6, null]);
+    expect(t.map((_, at) => valueAt(values, at))).toEqual([3, 6, 9, null, null, 12]);
+    expect(t.map((_, at) => valueAt(others, at))).toEqual([3, 3, 3, 3, 6, null]);
+  });
+
+  it('is of the venues or types that are ticked: at first all, and none is never', () => {
+    const all = ['a', 'b', 'c'];
+    expect(without(all, [], 'b')).toEqual(['a', 'c']);
+    expect(without(all, ['a', 'c'], 'c')).toEqual(['a']);
+    expect(without(all, ['a', 'c'], 'b')).toEqual([]);
+  });
+
+  it('asks for gaps only if a step has no point', () => {
+    const step = '1m' as const;
+    expect(newestHole({ ...seriesOf([60, 120, 180], [], []), step })).toBeNull();
+    expect(newestHole({ ...seriesOf([60, 180, 240, 420], [], []), step })).toBe(420);
+  });
+
   it('ends with the newest snapshot, whose step is not over', () => {
     const series = { ...seriesOf([60, 120], [1, 2], [1, 1]), snapshot_t: [58, 77] };
     const older = { ...seriesOf([60, 120], [0.1, 4], [1, 1]), snapshot_t: [55, 71] };
     const { t, lines } = linesOf(
       [
-        { address: 'a', label: 'A', series },
-        { address: 'b', label: 'B', series: older },
+        { address: 'a', label: 'A', gaps: [], series },
+        { address: 'b', label: 'B', gaps: [], series: older },
       ],
       'depth',
     );
@@ -127,7 +159,7 @@ describe('what is compared', () => {
       support_usd: amounts,
       resistance_usd: amounts,
     } as Compared['series'];
-    const { lines } = linesOf([{ address: 'a', label: 'A', series }], 'depth');
+    const { lines } = linesOf([{ address: 'a', label: 'A', gaps: [], series }], 'depth');
     expect(lines.map(({ key }) => key)).toEqual(
       places
         .toReversed()
@@ -139,7 +171,7 @@ describe('what is compared', () => {
 
   it('is null without a point', () => {
     const series = seriesOf([], [], []);
-    expect(linesOf([{ address: 'a', label: 'A', series }], 'price')).toEqual({
+    expect(linesOf([{ address: 'a', label: 'A', gaps: [], series }], 'price')).toEqual({
       t: [],
       lines: [{ key: 'a', label: 'A', values: [] }],
     });

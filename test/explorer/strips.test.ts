@@ -1,8 +1,11 @@
 /** The strips below the map without a browser: their layers, and what they state of a time. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
 import { largest, OTHERS, pointAt, pointsOf } from '../../explorer/strips/course.js';
-import { hueOf, Hues, OWN_HUES } from '../../explorer/strips/hues.js';
+import { niceAbove, scoreScale } from '../../explorer/strips/scales.js';
+import { hueIndex, HUES, huesOf, OTHERS_HUE } from '../../explorer/strips/hues.js';
+import { leastDifference } from '../support/colours.js';
 import { layersIn, layersOf, linesAt, momentAt } from '../../explorer/strips/reading.js';
 
 describe('the layers of a strip', () => {
@@ -24,16 +27,22 @@ describe('the layers of a strip', () => {
   });
 
   it('have at each time the last point before it, and none in a gap', () => {
-    const points = pointsOf([100, 200, 610], 100);
+    const points = pointsOf([100, 200, 610], 100, [{ from: 200, to: 610, intervalS: 100 }]);
     expect(
       [0, 99, 100, 199, 200, 299, 300, 609, 610, 709, 710].map((t) => pointAt(points, t)),
     ).toEqual([-1, -1, 0, 0, 1, 1, -1, -1, 2, 2, -1]);
   });
 
-  it('hold until the next point, or for the usual distance of points if a gap follows', () => {
-    expect(pointsOf([100, 200, 310, 900], 60).ends).toEqual([200, 310, 420, 1010]);
-    expect(pointsOf([100], 60).ends).toEqual([160]);
-    expect(pointsOf([], 60).ends).toEqual([]);
+  it('hold until the next point, or for the usual interval if a gap of the history follows', () => {
+    const gaps = [
+      { from: 310, to: 900, intervalS: 100 },
+      { from: 900, to: 940, intervalS: 20 },
+    ];
+    expect(pointsOf([100, 200, 310, 900, 1500], 60, gaps).ends).toEqual([200, 310, 410, 960, 1610]);
+    // However far apart the points are, the history is whole between them.
+    expect(pointsOf([100, 200, 310, 900], 60, []).ends).toEqual([200, 310, 900, 1010]);
+    expect(pointsOf([100], 60, gaps).ends).toEqual([160]);
+    expect(pointsOf([], 60, gaps).ends).toEqual([]);
   });
 
   it('have the amounts of a moment’s snapshot; layers not shown count as others', () => {
@@ -99,17 +108,52 @@ it('a score is that of the snapshot beside it, or has its own time', () => {
   expect(read(395, later)).toEqual([350, 90, 390]);
 });
 
-it('a layer keeps its colour whatever is in sight, and no two in sight have the same', () => {
-  const hues = new Hues();
-  expect(hues.indexesOf(['a', 'b', 'c'])).toEqual([0, 1, 2]);
-  expect(hues.indexesOf(['c', 'd', 'a'])).toEqual([2, 3, 0]);
-  expect(hues.indexesOf(['b'])).toEqual([1]);
-  const others = Array.from({ length: OWN_HUES - 4 }, (_, i) => `v${i}`);
-  expect(hues.indexesOf(others)).toEqual(others.map((_, i) => i + 4));
-  // All are taken: the longest out of sight gives its own.
-  expect(hues.indexesOf(['b', 'new', 'a'])).toEqual([1, 2, 0]);
-  for (const theme of ['dark', 'light'] as const) {
-    const all = [null, ...Array.from({ length: OWN_HUES }, (_, i) => i)];
-    expect(new Set(all.map((index) => hueOf(theme, index))).size).toBe(OWN_HUES + 1);
-  }
+it.each([
+  [1, 1],
+  [30.3e6, 40e6],
+  [50.5e6, 60e6],
+  [112e6, 120e6],
+  [170e6, 200e6],
+  [999_000, 1e6],
+  [0.0123, 0.015],
+])('the scale of amounts up to %s ends at %s', (most, end) => {
+  expect(niceAbove(most)).toBe(end);
+});
+
+it('the scale of scores has round ends and spans at least 10', () => {
+  expect(scoreScale([71, 84])).toEqual({ low: 70, high: 85 });
+  expect(scoreScale([98.2, 99.9])).toEqual({ low: 90, high: 100 });
+  expect(scoreScale([0, 0])).toEqual({ low: 0, high: 10 });
+});
+
+describe('the colour of a layer', () => {
+  it('depends on its name alone', () => {
+    const [orca] = huesOf(['orca'], 'dark');
+    expect(huesOf(['some-venue', 'orca'], 'dark')[1]).toEqual(orca);
+    expect(hueIndex('some-venue')).toBe(hueIndex('some-venue'));
+    const indexes = Array.from({ length: 400 }, (_, at) => hueIndex(`venue-${at}`));
+    expect(new Set(indexes).size).toBe(HUES.dark.length);
+  });
+
+  it('has stripes if an earlier layer has it, so that no two look the same', () => {
+    const index = hueIndex('orca');
+    const [a, b] = Array.from({ length: 400 }, (_, at) => `venue-${at}`).filter(
+      (key) => hueIndex(key) === index,
+    );
+    const hues = huesOf(['orca', a, 'okx', b], 'light');
+    expect(hues.map(({ stripePx }) => stripePx)).toEqual([0, 3, 0, 6]);
+    expect(new Set(hues.map(({ colour }) => colour)).size).toBe(2);
+  });
+
+  it.each(['dark', 'light'] as const)(
+    'differs from all others, support and resistance for every colour vision on a %s page',
+    (theme) => {
+      const sides = { dark: ['#3ea8d8', '#ee8f3b'], light: ['#1478ad', '#d4660e'] };
+      const css = readFileSync('explorer/styles/theme.css', 'utf8');
+      for (const side of sides[theme]) expect(css).toContain(side);
+      expect(HUES[theme]).toHaveLength(10);
+      const all = [...HUES[theme], OTHERS_HUE[theme], ...sides[theme]];
+      expect(leastDifference(all)).toBeGreaterThan(6);
+    },
+  );
 });
