@@ -99,6 +99,8 @@ export function Search({ id = 'found', placeholder = 'Find a token', onChoose }:
       setEntered(true);
     } else if (event.key === 'Escape') {
       setOpen(false);
+      setText('');
+      setQuery('');
       input.current?.blur();
     }
   };

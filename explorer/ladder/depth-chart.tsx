@@ -8,19 +8,24 @@ import { theme as themeValue } from '../state/session.js';
 import { REACHES_PCT, type TokenView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { How } from '../views/how.js';
-import { type DepthCurve, depthCurve, type Ladder, NEAR_PCT, totalsWithin } from './ladder.js';
+import { type DepthCurve, depthCurve, type Ladder, totalsWithin } from './ladder.js';
+
+/** Up to this reach, the steps of the ladder are wide enough to be seen. */
+const COARSE_PCT = 5;
 
 interface DepthChartProps {
   ladder: Ladder;
-  /** Null: NEAR_PCT. */
+  /** The reach that the page chooses. */
+  usualPct: number;
+  /** Null: usualPct. */
   chosenPct: TokenView['reachPct'];
   onChoose: (reachPct: TokenView['reachPct']) => void;
 }
 
-export function DepthChart({ ladder, chosenPct, onChoose }: DepthChartProps) {
+export function DepthChart({ ladder, usualPct, chosenPct, onChoose }: DepthChartProps) {
   const root = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
-  const reachPct = chosenPct ?? NEAR_PCT;
+  const reachPct = chosenPct ?? usualPct;
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const curve = depthCurve(ladder, reachPct);
@@ -43,8 +48,8 @@ export function DepthChart({ ladder, chosenPct, onChoose }: DepthChartProps) {
   }, [theme]);
   useEffect(() => plot.current?.setData(data), [ladder, reachPct]);
 
-  const near = totalsWithin(ladder, NEAR_PCT);
-  const summary = `Within ${NEAR_PCT}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`;
+  const near = totalsWithin(ladder, reachPct);
+  const summary = `Within ${reachPct}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`;
   const read = at === null || at >= curve.pct.length ? null : readingOf(ladder, curve, at);
   /** Moves the cursor as the pointer does; null hides it. */
   const point = (to: number | null): void => {
@@ -69,7 +74,7 @@ export function DepthChart({ ladder, chosenPct, onChoose }: DepthChartProps) {
               key={one}
               type="button"
               aria-pressed={one === reachPct}
-              onClick={() => onChoose(one === NEAR_PCT ? null : one)}
+              onClick={() => onChoose(one === usualPct ? null : one)}
             >
               {one}%
             </button>
@@ -81,7 +86,7 @@ export function DepthChart({ ladder, chosenPct, onChoose }: DepthChartProps) {
           <>
             <span class="support">{usd(near.supportUsd)} support</span>
             <span class="note" title="Unweighted: the score weights amounts by their distance">
-              ±{NEAR_PCT}%, {ladder.perps}
+              ±{reachPct}%, {ladder.perps}
             </span>
             <span class="resistance">{usd(near.resistanceUsd)} resistance</span>
           </>
@@ -110,7 +115,12 @@ export function DepthChart({ ladder, chosenPct, onChoose }: DepthChartProps) {
         onKeyDown={onKeyDown}
         onBlur={() => point(null)}
       />
-      <How>{({ ladderSteps }) => ladderSteps(ladder)}</How>
+      {reachPct <= COARSE_PCT && (
+        <p class="note">
+          Depth is stored in steps of 1%: within a step, the chart spreads it evenly.
+        </p>
+      )}
+      <How>{({ ladderSteps }) => ladderSteps(ladder, reachPct)}</How>
     </section>
   );
 }

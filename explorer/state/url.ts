@@ -46,7 +46,7 @@ export const SIDES = ['sell', 'buy'] as const;
 export type Side = (typeof SIDES)[number];
 
 /** Reaches of the ladder around the price, in percent. */
-export const REACHES_PCT = [5, 10, 25, 50] as const;
+export const REACHES_PCT = [2, 5, 10, 25, 50] as const;
 
 /** Whether a number of USD can be the amount of an order: from a cent, and so that cents are whole numbers. */
 export const isOrderUsd = (usd: number): boolean => usd >= 0.01 && usd <= 1e13;
@@ -88,7 +88,7 @@ export interface TokenView {
   /** The amounts of the map's faintest and strongest colour; null: by the data. */
   colours: { lowUsd: number; highUsd: number } | null;
   order: Order;
-  /** How far the ladder reaches; null: the page chooses. */
+  /** How far the ladder reaches; null: as far as the map's band, at most NEAR_PCT. */
   reachPct: (typeof REACHES_PCT)[number] | null;
   /** A market's address: the page filters by the market's venue, which replaces it in the page's address. Null: none. */
   pool: string | null;

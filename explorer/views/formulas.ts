@@ -7,7 +7,7 @@ import type {
   TokenPressure,
 } from '../../client/index.js';
 import type { Difference } from '../difference/difference.js';
-import { type Ladder, NEAR_PCT } from '../ladder/ladder.js';
+import { BIN_RATIO, isWithin, type Ladder, NEAR_PCT } from '../ladder/ladder.js';
 import {
   absoluteTime,
   CHAIN_LABELS,
@@ -84,18 +84,32 @@ export function differenceSteps({ price: moved, within }: Difference): string[] 
 /** Parts named in a sum; the others are combined. */
 const NAMED_PARTS = 6;
 
-/** docs/definitions.md#ladder: depth near the price, by venue. */
-export function ladderSteps(ladder: Ladder): string[] {
+/**
+ * docs/definitions.md#ladder: depth near the price, by venue; within other percents than NEAR_PCT, by step.
+ * @param pct the ladder's reach
+ */
+export function ladderSteps(ladder: Ladder, pct = NEAR_PCT): string[] {
   const { parts, perps } = ladder;
   const sum = (name: string, of: 'supportUsd' | 'resistanceUsd'): string => {
-    const own = parts.map((part): Part => ({ label: part.label, usd: part[of] }));
+    const own =
+      pct === NEAR_PCT
+        ? parts.map((part): Part => ({ label: part.label, usd: part[of] }))
+        : stepsWithin(ladder, pct, of);
     return `${name} = ${sumOf(own)}`;
   };
   return [
-    `Each bin is a step of 1% of the price. Bins whose price is within ${NEAR_PCT}% of it are added up, ${perps}, without weights.`,
+    `Each bin is a step of 1% of the price. Bins whose price is within ${pct}% of it are added up, ${perps}, without weights.`,
     sum('Support', 'supportUsd'),
     sum('Resistance', 'resistanceUsd'),
   ];
+}
+
+function stepsWithin(ladder: Ladder, pct: number, of: 'supportUsd' | 'resistanceUsd'): Part[] {
+  return [...ladder.bins.entries()].flatMap(([at, bin]) => {
+    const usd = ladder[of][at];
+    if (usd === 0 || !isWithin(bin, pct)) return [];
+    return [{ label: bin === 0 ? 'at the price' : signedPercent(BIN_RATIO ** bin - 1, 1), usd }];
+  });
 }
 
 /** docs/definitions.md#slippage, for the first requested amount. */

@@ -1,8 +1,9 @@
 /** The panels beside the map: the moment, its ladder, an order's cost, the score, the venues and the markets. */
 import type { Coverage } from '../../client/index.js';
 import { Loading } from '../frame/states.js';
+import { NEAR_PCT } from '../ladder/ladder.js';
 import { absoluteTime } from '../state/format.js';
-import type { TokenView } from '../state/url.js';
+import { type Band, REACHES_PCT, type TokenView } from '../state/url.js';
 import { hiddenPanels } from '../state/layout.js';
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
@@ -19,6 +20,12 @@ export interface MomentSideProps {
   onNow: () => void;
   /** @param how as in show() */
   onChange: (next: TokenView, how?: 'replace') => void;
+}
+
+/** The ladder reaches as far as the map's band, but usually not beyond what counts as near. */
+export function usualReach({ minPct, maxPct }: Band): number {
+  const widest = Math.max(-minPct, maxPct);
+  return Math.min(NEAR_PCT, REACHES_PCT.find((one) => one >= widest) ?? NEAR_PCT);
 }
 
 export function MomentSide(props: MomentSideProps) {
@@ -42,6 +49,7 @@ export function MomentSide(props: MomentSideProps) {
       {hidden.includes('ladder') ? null : ladder !== null && panels !== null ? (
         <panels.DepthChart
           ladder={ladder}
+          usualPct={usualReach(view.band)}
           chosenPct={view.reachPct}
           onChoose={(reachPct) => onChange({ ...view, reachPct }, 'replace')}
         />

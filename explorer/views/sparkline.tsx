@@ -27,6 +27,7 @@ export function Bars({ values, label, reach }: SparklineProps) {
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       width={WIDTH}
       height={HEIGHT}
+      preserveAspectRatio="none"
     >
       {values.map((value, at) => {
         const height = Math.max(Math.abs(yOf(value) - zero), value === 0 ? 0 : 0.75);
@@ -69,6 +70,7 @@ export function Line({ values, label }: { values: readonly (number | null)[]; la
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       width={WIDTH}
       height={HEIGHT}
+      preserveAspectRatio="none"
     >
       <polyline points={points.join(' ')} />
     </svg>

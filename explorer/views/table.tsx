@@ -1,7 +1,8 @@
 /** A table that is sorted by its column headings, and whose rows open to show details. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../frame/icon.js';
+import { hideCutColumns } from './cut-columns.js';
 import { nextSort, type Sortable } from './sort.js';
 
 export interface Column<Row> extends Sortable<Row> {
@@ -34,13 +35,15 @@ interface TableProps<Row> {
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, keyOf, nameOf, controls, details, sort, ranking, onSort } = props;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => (frame.current === null ? undefined : hideCutColumns(frame.current)));
   const toggle = (key: string): void => {
     const next = new Set(open);
     if (!next.delete(key)) next.add(key);
     setOpen(next);
   };
   return (
-    <div class="table-frame" tabIndex={0} role="region" aria-label={caption}>
+    <div class="table-frame" ref={frame} tabIndex={0} role="region" aria-label={caption}>
       <table class="board-table">
         <caption class="hidden">{caption}</caption>
         <thead>
@@ -54,13 +57,13 @@ export function Table<Row>(props: TableProps<Row>) {
                 aria-sort={orderOf(column, sort ?? ranking)}
               >
                 {column.by === undefined ? (
-                  column.label
+                  <span class="heading">{column.label}</span>
                 ) : (
                   <button
                     type="button"
                     onClick={() => onSort(nextSort(column.name, sort, ranking))}
                   >
-                    {column.label}
+                    <span class="heading">{column.label}</span>
                     <span class="order" aria-hidden="true" />
                   </button>
                 )}

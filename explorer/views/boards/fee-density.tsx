@@ -25,7 +25,7 @@ function meter(highest: number): Column<FeeDensity> {
 
 export const feeDensity: BoardSpec<FeeDensity> = {
   about:
-    'Volume divided by the liquidity near the price: the higher, the more liquidity is needed.',
+    'Fee density is volume over liquidity, not an amount of fees: the higher, the more liquidity is needed.',
   unit: 'tokens',
   empty: 'No token has volume in this window.',
   span: 'window',
@@ -56,7 +56,7 @@ export const feeDensity: BoardSpec<FeeDensity> = {
     },
     {
       name: 'density',
-      label: 'Fee density',
+      label: 'Fee density: volume / liquidity',
       kind: 'figure',
       by: (row) => row.fee_density,
       show: (row) => <b>{percent(row.fee_density, 2)}</b>,

@@ -37,6 +37,16 @@ export const scores: BoardSpec<TopScore> = {
       by: (row) => row.service_score,
       show: (row) => <b>{row.service_score.toFixed(1)}</b>,
     },
+    amount(
+      'support',
+      'Support within 2%, without perps',
+      (row) => row.depth_2pct_usd?.support ?? null,
+    ),
+    amount(
+      'resistance',
+      'Resistance within 2%, without perps',
+      (row) => row.depth_2pct_usd?.resistance ?? null,
+    ),
     {
       name: 'day',
       label: SCORE_LINE_LABEL,
@@ -58,16 +68,6 @@ export const scores: BoardSpec<TopScore> = {
       by: (row) => row.service_current_price,
       show: (row) => price(row.service_current_price),
     },
-    amount(
-      'support',
-      'Support within 2%, without perps',
-      (row) => row.depth_2pct_usd?.support ?? null,
-    ),
-    amount(
-      'resistance',
-      'Resistance within 2%, without perps',
-      (row) => row.depth_2pct_usd?.resistance ?? null,
-    ),
     address,
   ],
   ranking: () => 'score',

@@ -45,7 +45,7 @@ export const whales: BoardSpec<WhaleRow> = {
     {
       name: 'days',
       label: 'Net flow by day, 30 days',
-      about: 'Beside the bars: the largest flow of a day, which the longest bar shows',
+      about: 'Max: the largest flow of a day, which the longest bar shows',
       kind: 'chart',
       show: (row) => {
         const flows = (row.sparkline?.top50 ?? []).map(({ net }) => net ?? 0);
@@ -53,7 +53,7 @@ export const whales: BoardSpec<WhaleRow> = {
         return (
           <span class="line-figure">
             <Bars values={flows} label={`Net flow of ${row.symbol ?? row.token_address} by day`} />
-            <span>{usd(largest)}</span>
+            <span title="The largest flow of a day">max {usd(largest)}</span>
           </span>
         );
       },
