@@ -170,7 +170,8 @@ export class Archive implements ArchivedBlocks {
       this.failures++;
       const isOfAll =
         error instanceof ArchiveUnavailableError && !(error instanceof ObjectFaultError);
-      if (isOfAll) this.lastFailure = { error, untilMs: performance.now() + this.failsForMs };
+      // What is wrong with one object says that others can be read.
+      this.lastFailure = isOfAll ? { error, untilMs: performance.now() + this.failsForMs } : null;
       throw error;
     }
   }
