@@ -65,7 +65,7 @@ function SecondTime({ t, onChoose }: { t: number | null; onChoose: (t: number | 
         <span class="note">Since</span>
         <input
           type="text"
-          aria-label="Second moment"
+          aria-label="Compared since"
           placeholder="yesterday 12:00"
           autocomplete="off"
           spellcheck={false}

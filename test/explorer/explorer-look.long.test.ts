@@ -11,7 +11,7 @@ import { answers, at, BARN, goTo, hashOf, HOUR, replyTo, SOL, useExplorer } from
 const ready = (page: Page) => page.locator('.heatmap[data-state=ready]').waitFor();
 const scale = (page: Page) => page.locator('.heatmap-legend').getAttribute('data-scale');
 const card = (page: Page) => page.locator('.difference-card');
-const second = (page: Page) => page.getByLabel('Second moment');
+const second = (page: Page) => page.getByLabel('Compared since');
 
 describe.skipIf(!hasBrowser)('the look of the map', () => {
   useExplorer();
