@@ -1,13 +1,27 @@
 /** The toolbar of the page Compare: what it shows, of which depth and window, and by which parts. */
 import { perpsText } from '../ladder/ladder.js';
 import { percent } from '../state/format.js';
-import { COMPARE_PCTS, type CompareView, METRICS, PARTS, PRESETS, SCALES } from '../state/url.js';
-import { hasParts, partsOf } from './parts.js';
+import { EXPECTED_AMOUNT, useAmount } from '../orders/use-amount.js';
+import {
+  COMPARE_PCTS,
+  type CompareView,
+  COST_UNITS,
+  METRICS,
+  type Order,
+  PARTS,
+  PRESETS,
+  SCALES,
+  SIDES,
+} from '../state/url.js';
+import { USUAL_USD } from './costs.js';
+import { hasParts, isCost, partsOf } from './parts.js';
 
 export const METRIC_LABELS = {
   depth: 'Depth',
   score: 'Score',
   price: 'Price change',
+  cost: 'Cost by size',
+  'cost-time': 'Cost over time',
   maps: 'Maps',
 } as const;
 const SCALE_LABELS = { linear: 'Linear', log: 'Log' } as const;
@@ -46,12 +60,20 @@ export function CompareChoices({ view, onChange: change }: CompareChoicesProps) 
           />
         </>
       )}
-      <Choices
-        label="Window"
-        options={PRESETS.map((value) => ({ value, label: value }))}
-        chosen={window}
-        onChoose={(value) => change({ window: value })}
-      />
+      {isCost(metric) && (
+        <OrderChoices
+          order={view.order}
+          onChange={(order) => change({ order: { ...view.order, ...order } })}
+        />
+      )}
+      {metric !== 'cost' && (
+        <Choices
+          label="Window"
+          options={PRESETS.map((value) => ({ value, label: value }))}
+          chosen={window}
+          onChoose={(value) => change({ window: value })}
+        />
+      )}
       {tokens.length === 1 &&
         PARTS.map((value) => (
           <button
@@ -70,6 +92,46 @@ export function CompareChoices({ view, onChange: change }: CompareChoicesProps) 
           </button>
         ))}
     </div>
+  );
+}
+
+function OrderChoices({
+  order,
+  onChange,
+}: {
+  order: Order;
+  onChange: (order: Partial<Order>) => void;
+}) {
+  const { text, setText, isOdd } = useAmount(order.usd ?? USUAL_USD, (usd) => onChange({ usd }));
+  return (
+    <>
+      <Choices
+        label="Order to"
+        options={SIDES.map((value) => ({ value, label: value === 'sell' ? 'Sell' : 'Buy' }))}
+        chosen={order.side}
+        onChoose={(side) => onChange({ side })}
+      />
+      <label class="choice-group">
+        <span class="note">USD</span>
+        <input
+          type="text"
+          class="find amount"
+          inputMode="decimal"
+          aria-label={`USD to ${order.side}`}
+          aria-invalid={isOdd}
+          title={isOdd ? EXPECTED_AMOUNT : undefined}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <Choices
+        label="Cost in"
+        options={COST_UNITS.map((value) => ({ value, label: value === 'usd' ? 'USD' : '%' }))}
+        chosen={order.unit}
+        onChoose={(unit) => onChange({ unit })}
+      />
+      {isOdd && <span class="note">{EXPECTED_AMOUNT}</span>}
+    </>
   );
 }
 

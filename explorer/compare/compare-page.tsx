@@ -1,9 +1,8 @@
 /** Two or more tokens, or the parts of one, on one time axis. */
 import { useMemo } from 'preact/hooks';
 import type { AddressClient } from '../../client/address-client.js';
-import { type DepthSeries, FathomError, type SeriesParameters } from '../../client/index.js';
+import type { DepthSeries, SeriesParameters } from '../../client/index.js';
 import { columnsOfLines } from '../export/columns.js';
-import { Empty, Failure, Loading } from '../frame/states.js';
 import { stepFor, stepName } from '../heatmap/detail.js';
 import { currentS } from '../state/clock.js';
 import { shortAddress } from '../state/format.js';
@@ -11,16 +10,16 @@ import { type Gap, gapsOf } from '../state/gaps.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument } from '../state/load.js';
 import type { ApiRequest } from '../state/requests.js';
-import { currentClient, messageOf, show } from '../state/session.js';
-import { type CompareView, hashOf, type Preset, PRESET_S, TYPES } from '../state/url.js';
+import { currentClient } from '../state/session.js';
+import { type CompareView, type Preset, PRESET_S, TYPES } from '../state/url.js';
 import { RequestBar } from '../views/request-bar.js';
-import { TokenLinks } from '../views/token-links.js';
-import { CompareChoices } from './choices.js';
 import { type Compared, linesOf, newestHole } from './compared.js';
-import { ComparedTokens } from './compared-tokens.js';
+import { CompareFrame } from './compare-frame.js';
 import { ComparisonChart } from './comparison-chart.js';
 import type { MapPart } from './map-grid.js';
-import { hasParts, partsOf } from './parts.js';
+import { CostPage } from './cost-page.js';
+import { ofTokens, type OfTokens } from './of-tokens.js';
+import { hasParts, isCost, partsOf } from './parts.js';
 import './compare.css';
 
 /** Shown beside the requests: from which fields of the replies the lines are drawn. */
@@ -37,6 +36,10 @@ const AHEAD_S = 86_400;
 const MAX_POINTS = 500;
 
 export default function ComparePage({ view }: { view: CompareView }) {
+  return isCost(view.metric) ? <CostPage view={view} /> : <SeriesPage view={view} />;
+}
+
+function SeriesPage({ view }: { view: CompareView }) {
   const { tokens, metric, window } = view;
   const parts = partsOf(view);
   const { document, error } = useDocument(
@@ -47,7 +50,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
   useKeyWatch(compared?.[0]?.address ?? null);
   const parameters = document?.parameters ?? queryOf(view);
   const { t, lines } = useMemo(
-    () => linesOf(compared ?? [], metric === 'maps' ? 'depth' : metric),
+    () => linesOf(compared ?? [], metric === 'score' || metric === 'price' ? metric : 'depth'),
     [compared, metric],
   );
   const maps = useMemo(
@@ -61,47 +64,14 @@ export default function ComparePage({ view }: { view: CompareView }) {
     [lines],
   );
   const client = currentClient();
-  const change = (part: Partial<CompareView>): void => show({ ...view, ...part });
   const labelOf = (address: string): string =>
     compared?.find((one) => one.address === address)?.label ?? shortAddress(address);
   return (
-    <article class="board compare" aria-labelledby="compare-title">
-      <header class="board-head">
-        <h1 id="compare-title">Compare</h1>
-        <p class="note">Tokens, or the venues or types of one, on one time axis.</p>
-      </header>
-      <CompareChoices view={view} onChange={change} />
-      <ComparedTokens tokens={tokens} labelOf={labelOf} onChange={change} />
-      {document !== null && document.refused.length > 0 && (
-        <p class="note" role="status">
-          {document.refused.map(({ address, why }) => (
-            <span key={address}>
-              {address} is left out: {why}{' '}
-            </span>
-          ))}
-        </p>
-      )}
-      <section class="card compare-card" aria-label="Chart">
-        {tokens.length === 0 ? (
-          <Empty
-            title="Nothing to compare yet"
-            below={
-              <TokenLinks
-                title="Begin with one of these:"
-                hrefOf={(one) => hashOf({ ...view, tokens: [one] })}
-              />
-            }
-          >
-            Add a token or two.
-          </Empty>
-        ) : compared !== null ? (
-          <ComparisonChart {...{ view, client, t, lines, maps }} />
-        ) : error !== null ? (
-          <Failure error={error} />
-        ) : (
-          <Loading what="the series" />
-        )}
-      </section>
+    <CompareFrame
+      {...{ view, labelOf, error }}
+      refused={document?.refused ?? []}
+      chart={compared !== null && <ComparisonChart {...{ view, client, t, lines, maps }} />}
+    >
       {tokens.length > 0 && (
         <RequestBar
           requests={
@@ -111,7 +81,7 @@ export default function ComparePage({ view }: { view: CompareView }) {
                   seriesRequest(address, parameters),
                 )
           }
-          shows={SHOWN_FIELDS[metric]}
+          shows={isCost(metric) ? undefined : SHOWN_FIELDS[metric]}
           data={{
             name: () => 'compare',
             load: async () => {
@@ -130,16 +100,13 @@ export default function ComparePage({ view }: { view: CompareView }) {
           }}
         />
       )}
-    </article>
+    </CompareFrame>
   );
 }
 
-interface Comparison {
+interface Comparison extends OfTokens<Compared> {
   /** The parameters of every series. */
   parameters: SeriesParameters;
-  found: Compared[];
-  /** Addresses that the server refuses. */
-  refused: { address: string; why: string }[];
 }
 
 /** @throws FathomError if the server refuses every token, or fails */
@@ -149,28 +116,15 @@ async function comparedOf(
   signal: AbortSignal,
 ): Promise<Comparison> {
   const parameters = queryOf(view);
-  const comparison: Comparison = { parameters, found: [], refused: [] };
-  const answers = await Promise.allSettled(
-    view.tokens.map(async (address): Promise<Compared> => {
-      const [series, score] = await Promise.all([
-        client.getDepthSeries({ address, ...parameters }, { signal }),
-        client.getScore({ address }, { signal }),
-      ]);
-      const gaps = await gapsIn(series, client, signal);
-      return { address, label: score.symbol ?? shortAddress(address), series, gaps };
-    }),
-  );
-  for (const [i, answer] of answers.entries()) {
-    if (answer.status === 'fulfilled') {
-      comparison.found.push(answer.value);
-      continue;
-    }
-    const reason = answer.reason as unknown;
-    const isRefused = reason instanceof FathomError && reason.status === 400;
-    if (!isRefused || view.tokens.length === 1) throw reason;
-    comparison.refused.push({ address: view.tokens[i], why: messageOf(reason) });
-  }
-  return comparison;
+  const all = await ofTokens(view.tokens, async (address): Promise<Compared> => {
+    const [series, score] = await Promise.all([
+      client.getDepthSeries({ address, ...parameters }, { signal }),
+      client.getScore({ address }, { signal }),
+    ]);
+    const gaps = await gapsIn(series, client, signal);
+    return { address, label: score.symbol ?? shortAddress(address), series, gaps };
+  });
+  return { ...all, parameters };
 }
 
 /** Most tokens whose gaps are kept. */

@@ -9,10 +9,12 @@ export interface ChartLine {
   label: string;
   /** One value per time; undefined between two points that a line joins, null if there is none. */
   values: readonly (number | null | undefined)[];
+  /** What is known of each value if it is not exact. */
+  bounds?: { least: readonly (number | null)[]; most: readonly (number | null)[] };
 }
 
 /** What lines show. */
-type LineMetric = Exclude<Metric, 'maps'>;
+type LineMetric = Exclude<Metric, 'maps' | 'cost' | 'cost-time'>;
 
 /** A token's series for one percent, without groups or by venue. */
 export interface Compared {

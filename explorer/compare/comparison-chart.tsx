@@ -10,7 +10,7 @@ import { METRIC_LABELS } from './choices.js';
 import type { linesOf } from './compared.js';
 import { LineChart } from './line-chart.js';
 import { MapGrid, type MapPart } from './map-grid.js';
-import { partsOf } from './parts.js';
+import { isCost, partsOf } from './parts.js';
 
 const FORMATS = {
   depth: usd,
@@ -28,6 +28,7 @@ export function ComparisonChart({ view, client, t, lines, maps }: ComparisonChar
   const { metric, scale, window } = view;
   const theme = useValue(themeValue);
   if (t.length === 0) return <Empty title="No depth in this window">Choose a longer one.</Empty>;
+  if (isCost(metric)) return null;
   if (metric === 'maps') {
     return client === null ? null : <MapGrid {...{ client, window }} parts={maps} />;
   }

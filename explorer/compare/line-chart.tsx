@@ -32,7 +32,8 @@ export function LineChart(props: LineChartProps) {
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const zone = useValue(zoneValue);
-  const data = [t, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const bounded = lines.flatMap(({ bounds }) => (bounds ? [bounds.least, bounds.most] : []));
+  const data = [t, ...lines.map(({ values }) => values), ...bounded] as UPlot.AlignedData;
   const names = lines.map(({ key }) => key).join();
   useEffect(() => {
     const element = root.current;
@@ -57,10 +58,17 @@ export function LineChart(props: LineChartProps) {
       <figcaption>
         <span class="note">{t.length === 0 ? '' : absoluteTime(t[shown])}</span>
         <ul>
-          {lines.map(({ key, label: name, values }, i) => (
+          {lines.map(({ key, label: name, values, bounds }, i) => (
             <li key={key}>
               <i style={{ background: backgroundOf(hueOf(hues, i)) }} aria-hidden="true" />
               {name} <b>{valueText(valueAt(values, shown), format)}</b>
+              {bounds !== undefined && values[shown] !== null && (
+                <span class="note">
+                  {' '}
+                  {valueText(bounds.least[shown] ?? null, format)} to{' '}
+                  {valueText(bounds.most[shown] ?? null, format)}
+                </span>
+              )}
             </li>
           ))}
         </ul>
@@ -136,9 +144,22 @@ function optionsOf(
         dash: dashOf(hueOf(hues, i)),
         points: { show: false },
       })),
+      ...lines.flatMap(({ bounds }) => (bounds === undefined ? [] : [BOUND_SERIES, BOUND_SERIES])),
     ],
+    bands: bandsOf(lines, (i) => colour(`--series-${i + 1}`)),
     hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },
   };
+}
+
+const BOUND_SERIES: UPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
+
+/** Between the bounds of each line that has some; their series follow those of all lines. */
+function bandsOf(lines: readonly ChartLine[], hueOf: (line: number) => string): UPlot.Band[] {
+  const bounded = lines.flatMap(({ bounds }, line) => (bounds === undefined ? [] : [line]));
+  return bounded.map((line, i) => ({
+    series: [lines.length + 2 * i + 2, lines.length + 2 * i + 1],
+    fill: `color-mix(in srgb, ${hueOf(line)} ${bounded.length > 2 ? 8 : 16}%, transparent)`,
+  }));
 }
 
 /** `Nov 20`, or the time of day if ticks are less than a day apart. */

@@ -9,3 +9,7 @@ export const hasParts = (metric: CompareView['metric']): boolean =>
 export function partsOf({ parts, metric, tokens }: CompareView): CompareView['parts'] {
   return tokens.length === 1 && hasParts(metric) ? parts : null;
 }
+
+/** Whether a metric is the cost of an order. */
+export const isCost = (metric: CompareView['metric']): metric is 'cost' | 'cost-time' =>
+  metric === 'cost' || metric === 'cost-time';

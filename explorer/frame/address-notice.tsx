@@ -64,7 +64,9 @@ async function boardAt(hash: string): Promise<BoardParameters | null> {
   ]);
   const spec = BOARD_SPECS[shown.name] as BoardSpec<unknown>;
   const own = spec.columns(choicesOf(spec, shown), []);
-  const added = shown.name === 'scores' ? [] : scoreColumns(new Map(), spec.tokenOf);
+  const { isOfToken = false } = spec;
+  const isScored = shown.name === 'scores' || isOfToken;
+  const added = isScored ? [] : scoreColumns(new Map(), spec.tokenOf);
   const sortable = [...own, ...added].filter(({ by }) => by !== undefined);
-  return { choices: spec.choices, columns: sortable.map(({ name }) => name) };
+  return { choices: spec.choices, columns: sortable.map(({ name }) => name), isOfToken };
 }

@@ -18,6 +18,7 @@ import {
   compareView,
   DEFAULT_VIEW,
   hashOf,
+  ordersView,
   type TokenView,
   type View,
 } from '../state/url.js';
@@ -31,6 +32,7 @@ import { Search } from './search.js';
 const PLACES: readonly { label: string; more?: string; target: View }[] = [
   { label: 'Depth', target: DEFAULT_VIEW },
   { label: 'Scores', target: boardView('scores') },
+  { label: 'Orders', target: boardView('orders') },
   { label: 'DCA', more: ' pressure', target: boardView('dca-pressure') },
   { label: 'DLMM', more: ' pools', target: boardView('dlmm-pools') },
   { label: 'Fee', more: ' density', target: boardView('fee-density') },
@@ -147,6 +149,7 @@ const LIVE_TITLES: Readonly<Record<Connection, string>> = {
 function placeOf(target: View, last: TokenView | null): View {
   if (last === null) return target;
   if (target.name === 'token') return last;
+  if (target.name === 'orders') return ordersView(last.address ?? '');
   return target.name === 'compare' ? compareView([last.address ?? '']) : target;
 }
 

@@ -13,6 +13,7 @@ import { Legend } from './legend.js';
 import type { Cursor } from './cursor.js';
 import type { Source } from './loader.js';
 import type { Held } from './history.js';
+import type { MapOrders } from '../orders/map-orders.js';
 import type { Picture } from './picture.js';
 import type { DepthHeatmapProps } from './props.js';
 import type { Split } from './readout.js';
@@ -71,6 +72,9 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   const TimeField = useModule(() => import('../playback/time-field.js'))?.TimeField ?? null;
   const MapTools = useModule(() => import('./map-tools.js'))?.MapTools ?? null;
   const Strips = useModule(() => import('../strips/strips.js'))?.Strips ?? null;
+  const Orders = useModule(() => import('../orders/map-orders.js'));
+  const [orders, setOrders] = useState<MapOrders | null>(null);
+  const marked = props.marks.length > 0 && Orders !== null && view !== null ? Orders : null;
   const scale = drawn?.scale ?? null;
   const held = picture?.history.held ?? NONE_HELD;
   // Memoized, because making these would slow down every frame while the map moves.
@@ -90,10 +94,22 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
       >
         <div class="heatmap-cells" ref={canvases.cells} role="img" aria-label={summary} />
         <canvas class="heatmap-overlay" ref={canvases.overlay} aria-hidden="true" />
+        {marked !== null && view !== null && (
+          <marked.OrderLayer {...{ address, view }} kinds={props.marks} onLoaded={setOrders} />
+        )}
         {view !== null && <Pin t={shownT} view={view} />}
         {view !== null && <Pin t={props.vsT} view={view} isSecond={true} />}
         {cursor !== null && readout !== null && (
-          <readout.Readout cursor={cursor} split={split} baseUsd={drawn?.baseUsd ?? null} />
+          <readout.Readout cursor={cursor} split={split} baseUsd={drawn?.baseUsd ?? null}>
+            {marked !== null && view !== null && orders !== null && (
+              <marked.OrderReading
+                {...{ orders, view }}
+                t={cursor.t}
+                lnPrice={cursor.lnPrice}
+                heightPx={canvases.cells.current?.clientHeight ?? 1}
+              />
+            )}
+          </readout.Readout>
         )}
         {state !== 'ready' && (
           <Notice
@@ -135,6 +151,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           Notes !== null && <Notes picture={picture} view={view} spanS={props.spanS} />
         )}
       </div>
+      {marked !== null && orders !== null && <marked.OrderNote {...{ orders, address }} />}
       {Strips !== null && picture !== null && view !== null && state === 'ready' && (
         <Strips
           {...{ client, address, view, theme }}

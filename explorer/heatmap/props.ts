@@ -3,7 +3,7 @@ import type { AddressClient } from '../../client/address-client.js';
 import type { Coverage, ReplayParameters } from '../../client/index.js';
 import type { Played } from '../playback/playback.js';
 import type { Moment } from '../strips/reading.js';
-import type { TokenView } from '../state/url.js';
+import type { OrderKind, TokenView } from '../state/url.js';
 import type { Picture } from './picture.js';
 import type { MapProps } from './use-map.js';
 
@@ -27,6 +27,8 @@ export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   onPlay: (played: Played | null) => void;
   /** Called with another axis or other colours. */
   onLook: (chosen: Partial<Pick<TokenView, 'colours' | 'axis'>>) => void;
+  /** The orders of others to show. */
+  marks: readonly OrderKind[];
   /** Whether the key has a request to spare for the cursor. */
   canSpare: () => boolean;
   /** Set to the picture while there is one. */

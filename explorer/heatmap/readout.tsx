@@ -14,9 +14,11 @@ interface ReadoutProps {
   split: Split;
   /** The price from which the axis shows distances; null if it shows prices. */
   baseUsd: number | null;
+  /** What else is at the cursor. */
+  children?: ComponentChildren;
 }
 
-export function Readout({ cursor, split, baseUsd }: ReadoutProps) {
+export function Readout({ cursor, split, baseUsd, children }: ReadoutProps) {
   const { at, snapshot } = cursor;
   const { left } = placeOf(cursor);
   const sides = [at.x > 0.5 ? 'is-left' : 'is-right', at.y < 0.5 ? 'is-above' : 'is-below'];
@@ -31,6 +33,7 @@ export function Readout({ cursor, split, baseUsd }: ReadoutProps) {
         ) : (
           <Amounts cursor={cursor} split={split} />
         )}
+        {children}
       </div>
     </Crosshair>
   );

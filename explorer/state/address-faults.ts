@@ -8,6 +8,8 @@ import {
   GROUPS,
   MAX_COMPARED,
   METRICS,
+  type Order,
+  ORDER_KINDS,
   PARTS,
   PRESETS,
   REACHES_PCT,
@@ -36,6 +38,8 @@ export interface BoardParameters {
   choices: readonly { name: string; options: readonly { value: string }[] }[];
   /** Names of the columns to sort by. */
   columns: readonly string[];
+  /** Whether it is about one token. */
+  isOfToken?: boolean;
 }
 
 /** The faults of a fragment such as `#/token/So1...?window=9d`. @param board of the fragment; null if it is of none */
@@ -63,6 +67,7 @@ export function withoutFaults(view: View, faults: readonly Fault[]): View {
 
 function parametersOf(view: View): Readonly<Record<string, Parameter>> {
   if (view.name === 'token') return tokenParameters(view);
+  if (view.name !== 'compare') return {};
   return {
     tokens: {
       expected: `at most ${MAX_COMPARED} addresses`,
@@ -73,6 +78,15 @@ function parametersOf(view: View): Readonly<Record<string, Parameter>> {
     scale: oneOf(SCALES),
     window: oneOf(PRESETS),
     group: oneOf(PARTS),
+    ...orderParameters(view.order),
+  };
+}
+
+function orderParameters(order: Order): Record<string, Parameter> {
+  return {
+    side: oneOf(SIDES),
+    usd: { expected: 'USD from 0.01 to 1e13, such as 500000', isRead: () => order.usd !== null },
+    cost: oneOf(COST_UNITS),
   };
 }
 
@@ -107,19 +121,26 @@ function tokenParameters(view: TokenView): Record<string, Parameter> {
       expected: 'two amounts of USD, the lower one first',
       isRead: () => colours !== null,
     },
-    side: oneOf(SIDES),
-    usd: { expected: 'USD from 0.01 to 1e13, such as 500000', isRead: () => order.usd !== null },
-    cost: oneOf(COST_UNITS),
+    ...orderParameters(order),
+    orders: {
+      expected: `some of ${ORDER_KINDS.join(', ')}`,
+      isRead: (value) => value.split(',').every((one) => ORDER_KINDS.some((kind) => kind === one)),
+    },
     ladder: oneOf(REACHES_PCT.map(String)),
     pool: ANY,
   };
 }
 
-function boardParameters({ choices, columns }: BoardParameters): Record<string, Parameter> {
+function boardParameters({
+  choices,
+  columns,
+  isOfToken,
+}: BoardParameters): Record<string, Parameter> {
   const chosen = choices.map(({ name, options }): [string, Parameter] => {
     return [name, oneOf(options.map(({ value }) => value))];
   });
   return {
+    ...(isOfToken === true ? { token: ANY } : {}),
     ...Object.fromEntries(chosen),
     order: {
       expected: `a column, in reverse after '-': ${anyOf(columns)}`,

@@ -54,6 +54,10 @@ export const isOrderUsd = (usd: number): boolean => usd >= 0.01 && usd <= 1e13;
 /** The map's axis of prices: USD, or percents of the last price in sight. */
 export const AXES = ['usd', 'pct'] as const;
 
+/** The orders of others: limit orders, and orders that trade a part at a time. */
+export const ORDER_KINDS = ['limit', 'dca'] as const;
+export type OrderKind = (typeof ORDER_KINDS)[number];
+
 /** The units of costs: USD, or percents of the price. */
 export const COST_UNITS = ['usd', 'pct'] as const;
 
@@ -88,16 +92,26 @@ export interface TokenView {
   /** The amounts of the map's faintest and strongest colour; null: by the data. */
   colours: { lowUsd: number; highUsd: number } | null;
   order: Order;
+  /** The orders of others that the map shows. */
+  marks: readonly OrderKind[];
   /** How far the ladder reaches; null: as far as the map's band, at most NEAR_PCT. */
   reachPct: (typeof REACHES_PCT)[number] | null;
   /** A market's address: the page filters by the market's venue, which replaces it in the page's address. Null: none. */
   pool: string | null;
 }
 
-export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'] as const;
+export const BOARDS = [
+  'scores',
+  'orders',
+  'dca-pressure',
+  'dlmm-pools',
+  'fee-density',
+  'whales',
+] as const;
 export type BoardName = (typeof BOARDS)[number];
 export const BOARD_TITLES: Readonly<Record<BoardName, string>> = {
   scores: 'Scores',
+  orders: 'Orders',
   'dca-pressure': 'DCA pressure',
   'dlmm-pools': 'DLMM pools',
   'fee-density': 'Fee density',
@@ -106,7 +120,7 @@ export const BOARD_TITLES: Readonly<Record<BoardName, string>> = {
 
 export interface BoardView {
   name: BoardName;
-  /** Choices of the board that differ from its defaults, such as `period`. */
+  /** Choices of the board that differ from its defaults, such as `period`; of the board of orders, also its `token`. */
   choices: Readonly<Record<string, string>>;
   /** The column to sort by, largest first, or smallest first after '-'; null: the board's order. */
   sort: string | null;
@@ -115,7 +129,7 @@ export interface BoardView {
 }
 
 /** The metrics by which tokens are compared. */
-export const METRICS = ['depth', 'score', 'price', 'maps'] as const;
+export const METRICS = ['depth', 'score', 'price', 'cost', 'cost-time', 'maps'] as const;
 export type Metric = (typeof METRICS)[number];
 /** Percents around the price within which depth is compared. */
 export const COMPARE_PCTS = [1, 2, 5, 10] as const;
@@ -136,11 +150,23 @@ export interface CompareView {
   window: Preset;
   /** Null: tokens. */
   parts: (typeof PARTS)[number] | null;
+  /** Whose costs are compared. */
+  order: Order;
 }
 
 export function compareView(tokens: readonly string[]): CompareView {
   const scale = 'linear';
-  return { name: 'compare', tokens, metric: 'depth', pct: 2, scale, window: '7d', parts: null };
+  const order = NO_ORDER;
+  return {
+    name: 'compare',
+    tokens,
+    metric: 'depth',
+    pct: 2,
+    scale,
+    window: '7d',
+    parts: null,
+    order,
+  };
 }
 
 /** An address that names no view. */
@@ -166,6 +192,7 @@ export const DEFAULT_VIEW: TokenView = {
   axis: 'usd',
   colours: null,
   order: NO_ORDER,
+  marks: [],
   reachPct: null,
   pool: null,
 };
@@ -177,6 +204,12 @@ export function tokenView(address: string): TokenView {
 
 export function boardView(name: BoardName): BoardView {
   return { name, choices: {}, sort: null, find: '' };
+}
+
+/** The board of a token's orders. @param kind null: its default */
+export function ordersView(token: string, kind: OrderKind | null = null): BoardView {
+  const choices = { token, ...(kind === null ? {} : { kind }) };
+  return { ...boardView('orders'), choices };
 }
 
 /** The view named by a fragment; anything invalid is replaced by its default. */
@@ -205,6 +238,7 @@ export function viewOf(hash: string): View {
     axis: AXES.find((one) => one === query.get('axis')) ?? DEFAULT_VIEW.axis,
     colours: rangeOf(query.get('colours') ?? ''),
     order: orderOf(query),
+    marks: ORDER_KINDS.filter((one) => listOf(query.get('orders')).includes(one)),
     reachPct: REACHES_PCT.find((one) => String(one) === query.get('ladder')) ?? null,
     pool: query.get('pool'),
   };
@@ -222,7 +256,7 @@ export function hashOf(view: View): string {
     return `#/${view.name}${queryText(query)}`;
   }
   const { address, window, group, types, venues, band, zoom, atS, vsS } = view;
-  const { axis, colours, order, reachPct, pool } = view;
+  const { axis, colours, order, marks, reachPct, pool } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -243,6 +277,7 @@ export function hashOf(view: View): string {
   if (axis !== DEFAULT_VIEW.axis) query.set('axis', axis);
   if (colours !== null) query.set('colours', rangeText(colours));
   setOrder(query, order);
+  if (marks.length > 0) query.set('orders', marks.join(','));
   if (reachPct !== null) query.set('ladder', String(reachPct));
   if (pool !== null) query.set('pool', pool);
   return `#/${address === null ? '' : `token/${encodeURIComponent(address)}`}${queryText(query)}`;
@@ -257,10 +292,11 @@ function compareOf(query: URLSearchParams): CompareView {
     scale: SCALES.find((one) => one === query.get('scale')) ?? byDefault.scale,
     window: PRESETS.find((one) => one === query.get('window')) ?? byDefault.window,
     parts: PARTS.find((one) => one === query.get('group')) ?? byDefault.parts,
+    order: orderOf(query),
   };
 }
 
-function compareHash({ tokens, metric, pct, scale, window, parts }: CompareView): string {
+function compareHash({ tokens, metric, pct, scale, window, parts, order }: CompareView): string {
   const byDefault = compareView([]);
   const query = new URLSearchParams();
   if (tokens.length > 0) query.set('tokens', tokens.join(','));
@@ -269,6 +305,7 @@ function compareHash({ tokens, metric, pct, scale, window, parts }: CompareView)
   if (scale !== byDefault.scale) query.set('scale', scale);
   if (window !== byDefault.window) query.set('window', window);
   if (parts !== null) query.set('group', parts);
+  setOrder(query, order);
   return `#/compare${queryText(query)}`;
 }
 

@@ -5,29 +5,37 @@ import { show } from '../state/session.js';
 import type { BoardView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 
-export function BoardFilter({ view }: { view: BoardView }) {
+interface BoardFilterProps {
+  view: BoardView;
+  /** Whether its rows are tokens. */
+  hasFavourites: boolean;
+}
+
+export function BoardFilter({ view, hasFavourites }: BoardFilterProps) {
   const isOnly = useValue(onlyFavourites);
   return (
     <div class="choice-group">
       <input
         type="search"
         class="find"
-        aria-label="Show rows with this symbol, name or address"
+        aria-label={`Show rows with this ${hasFavourites ? 'symbol, name or address' : 'address or platform'}`}
         placeholder="Filter rows"
         spellcheck={false}
         autocomplete="off"
         value={view.find}
         onInput={(event) => show({ ...view, find: event.currentTarget.value }, 'replace')}
       />
-      <button
-        type="button"
-        class="tool star"
-        aria-pressed={isOnly}
-        onClick={() => showOnlyFavourites(!isOnly)}
-      >
-        <Icon name="star" />
-        Favourites
-      </button>
+      {hasFavourites && (
+        <button
+          type="button"
+          class="tool star"
+          aria-pressed={isOnly}
+          onClick={() => showOnlyFavourites(!isOnly)}
+        >
+          <Icon name="star" />
+          Favourites
+        </button>
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { TopScore } from '../../client/index.js';
 import { columnsOfRows } from '../export/columns.js';
 import { boardFileName } from '../export/depth-name.js';
+import { Search } from '../frame/search.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
 import {
   favourites as favouritesValue,
@@ -12,7 +13,7 @@ import { currentS } from '../state/clock.js';
 import { useKeyWatch } from '../state/key-watch.js';
 import { useDocument, useNowS } from '../state/load.js';
 import { show } from '../state/session.js';
-import { BOARD_TITLES, type BoardView } from '../state/url.js';
+import { BOARD_TITLES, type BoardView, hashOf, tokenView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { count, shortAddress } from '../state/format.js';
 import { BOARD_SPECS } from './boards/boards.js';
@@ -29,16 +30,48 @@ import { RequestBar } from './request-bar.js';
 import { sortedRows } from './sort.js';
 import { Star } from './star.js';
 import { Table } from './table.js';
+import { TokenLinks } from './token-links.js';
 
 /** The token that an empty board follows. A server that lacks it sends heartbeats, too. */
 const ANY_TOKEN = 'So11111111111111111111111111111111111111112';
 
 export function Board({ view }: { view: BoardView }) {
   const spec = BOARD_SPECS[view.name] as BoardSpec<unknown>;
+  if (spec.isOfToken === true && view.choices.token === undefined) {
+    return <BoardWithoutToken {...{ view, spec }} />;
+  }
   return <BoardOf key={view.name} spec={spec} view={view} />;
 }
 
-function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView }) {
+interface BoardOfProps<Row> {
+  spec: BoardSpec<Row>;
+  view: BoardView;
+}
+
+function BoardWithoutToken({ spec, view }: BoardOfProps<unknown>) {
+  return (
+    <article class="board" aria-labelledby="board-title">
+      <header class="board-head">
+        <h1 id="board-title">{BOARD_TITLES[view.name]}</h1>
+        <p class="note">{spec.about}</p>
+      </header>
+      <Empty
+        title="Of which token?"
+        below={
+          <TokenLinks
+            title="One of the best scored:"
+            hrefOf={(token) => hashOf({ ...view, choices: { ...view.choices, token } })}
+          />
+        }
+      >
+        Choose a token here, or open this page from the token's own.
+      </Empty>
+    </article>
+  );
+}
+
+function BoardOf<Row>({ spec, view }: BoardOfProps<Row>) {
+  const { isOfToken = false } = spec;
   const choices = choicesOf(spec, view);
   const { document: board, error } = useDocument(
     `${view.name} ${JSON.stringify(choices)}`,
@@ -46,7 +79,7 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
     spec.reloads ? 'by time' : 'never',
   );
   const { document: scores } = useDocument(
-    view.name === 'scores' ? null : 'scores of all tokens',
+    view.name === 'scores' || isOfToken ? null : 'scores of all tokens',
     async (client, signal) => {
       const { tokens } = await client.getTopScores({ chain: 'all', details: true }, { signal });
       return new Map(tokens.map((one) => [one.address, one]));
@@ -55,37 +88,46 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
   );
   const own = spec.columns(choices, board?.rows ?? []);
   const columns =
-    view.name === 'scores'
+    view.name === 'scores' || isOfToken
       ? own
       : [...own, ...scoreColumns(scores ?? new Map<string, TopScore>(), spec.tokenOf)];
   const [firstRow] = board?.rows ?? [];
-  const followed = firstRow === undefined ? ANY_TOKEN : spec.tokenOf(firstRow).address;
+  const followed =
+    firstRow === undefined ? (choices.token ?? ANY_TOKEN) : spec.tokenOf(firstRow).address;
   useKeyWatch(board === null ? null : followed);
   const requests = board?.requests ?? (spec.request === undefined ? [] : [spec.request(choices)]);
   const favourites = useValue(favouritesValue);
-  const isOnly = useValue(onlyFavourites);
+  const isOnly = useValue(onlyFavourites) && !isOfToken;
+  const namesOf = (row: Row): readonly [string, ...string[]] =>
+    spec.textsOf?.(row) ?? textsOf(spec.tokenOf(row));
   const rows = (board?.rows ?? []).filter((row) => {
-    const token = spec.tokenOf(row);
-    return hasText(token, view.find) && (!isOnly || favourites.includes(token.address));
+    const isChosen = !isOnly || favourites.includes(spec.tokenOf(row).address);
+    return isChosen && hasText(namesOf(row), view.find);
   });
   const oldCount =
     spec.hasPrices === true && scores !== null
       ? rows.filter((row) => !scores.has(spec.tokenOf(row).address)).length
       : 0;
+  const offered = spec.choices.filter(({ isFor }) => isFor?.(choices) ?? true);
   const shown = sortedRows(rows, columns, view.sort);
   return (
     <article class="board" aria-labelledby="board-title">
       <header class="board-head">
-        <h1 id="board-title">{BOARD_TITLES[view.name]}</h1>
+        <h1 id="board-title">
+          {BOARD_TITLES[view.name]}
+          {isOfToken && (
+            <OfToken address={choices.token} row={firstRow && spec.tokenOf(firstRow)} />
+          )}
+        </h1>
         <p class="note">
           {spec.about}
           {spec.meaning !== undefined && <Meaning of={spec.meaning} choices={choices} />}
         </p>
       </header>
       <div class="filters" role="toolbar" aria-label="Choices">
-        {spec.choices.map(({ name, label, options }) => (
+        {offered.map(({ name, label, options }) => (
           <div key={name} class="choice-group">
-            <span class="note">{label}</span>
+            {label !== '' && <span class="note">{label}</span>}
             <div
               class={isRanking(name) && view.sort !== null ? 'segments overruled' : 'segments'}
               role="group"
@@ -109,7 +151,14 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
             </div>
           </div>
         ))}
-        <BoardFilter view={view} />
+        <BoardFilter view={view} hasFavourites={!isOfToken} />
+        {isOfToken && (
+          <Search
+            id="board-found"
+            placeholder="Another token"
+            onChoose={(token) => show({ ...view, choices: { ...view.choices, token } })}
+          />
+        )}
         {board !== null && (
           <span class="note end" role="status">
             {rows.length < board.rows.length && `${count(rows.length)} of `}
@@ -138,8 +187,9 @@ function BoardOf<Row>({ spec, view }: { spec: BoardSpec<Row>; view: BoardView })
           columns={columns}
           rows={shown}
           keyOf={spec.keyOf}
-          nameOf={(row) => nameOf(spec.tokenOf(row))}
+          nameOf={(row) => namesOf(row)[0]}
           controls={(row) => {
+            if (isOfToken) return null;
             const token = spec.tokenOf(row);
             return <Star address={token.address} name={nameOf(token)} />;
           }}
@@ -167,9 +217,26 @@ function Meaning({ of, choices }: { of: Meaning; choices: Choices }) {
 
 const nameOf = ({ symbol, address }: BoardToken): string => symbol ?? shortAddress(address);
 
-function hasText({ address, symbol, name }: BoardToken, text: string): boolean {
+const textsOf = (token: BoardToken): readonly [string, ...string[]] => [
+  nameOf(token),
+  ...[token.address, token.symbol, token.name].filter((one) => typeof one === 'string'),
+];
+
+function hasText(texts: readonly string[], text: string): boolean {
   const wanted = text.trim().toLowerCase();
-  return [address, symbol, name].some((one) => one?.toLowerCase().includes(wanted) === true);
+  return texts.some((one) => one.toLowerCase().includes(wanted));
+}
+
+/** The token of a board, as a link to its depth. @param row of any of its rows; undefined without rows */
+function OfToken({ address = '', row }: { address?: string; row?: BoardToken }) {
+  return (
+    <>
+      {' of '}
+      <a href={hashOf(tokenView(address))} title={address}>
+        {nameOf({ ...row, address })}
+      </a>
+    </>
+  );
 }
 
 /** Offers longer periods, which may have rows. */
@@ -231,6 +298,6 @@ const isRanking = (name: string): boolean => name.startsWith('sort');
 function withChoice(view: BoardView, name: string, value: string, byDefault: string): BoardView {
   const choices: Record<string, string> = { ...view.choices, [name]: value };
   if (value === byDefault) delete choices[name];
-  // A newly chosen ranking replaces the order of a column heading.
-  return { ...view, choices, sort: isRanking(name) ? null : view.sort };
+  // A newly chosen ranking replaces the order of a column heading; another kind of rows has other columns.
+  return { ...view, choices, sort: isRanking(name) || name === 'kind' ? null : view.sort };
 }

@@ -9,6 +9,7 @@ import {
   type Band,
   FULL_BAND,
   GROUPS,
+  ORDER_KINDS,
   PRESET_S,
   PRESETS,
   TYPES,
@@ -118,6 +119,25 @@ export function Filters({ view, choices, coverage, historyS, onChange }: Filters
         chosen={view.venues}
         onChange={(venues) => change({ venues })}
       />
+      <div class="choice-group">
+        <span class="note">Orders</span>
+        <div class="segments" role="group" aria-label="Orders of others on the map">
+          {ORDER_KINDS.map((kind) => (
+            <button
+              key={kind}
+              type="button"
+              aria-pressed={view.marks.includes(kind)}
+              onClick={() =>
+                change({
+                  marks: ORDER_KINDS.filter((one) => view.marks.includes(one) !== (one === kind)),
+                })
+              }
+            >
+              {kind === 'limit' ? 'Limit' : 'DCA'}
+            </button>
+          ))}
+        </div>
+      </div>
       {isFiltered && (
         <button type="button" class="plain" onClick={() => change({ types: [], venues: [] })}>
           <Icon name="close" />

@@ -1,21 +1,18 @@
 /** What an order costs: `/slippage` for an amount that the user enters. */
-import { useEffect, useState } from 'preact/hooks';
 import type { MarketType, Slippage } from '../../client/index.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
 import { boundsText, CostChart } from '../orders/cost-chart.js';
 import { UnitChoice } from '../orders/unit-choice.js';
+import { EXPECTED_AMOUNT, useAmount } from '../orders/use-amount.js';
 import { percent, price, signedFinePercent, signedPercent, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { isAway, messageOf, trouble } from '../state/session.js';
-import { type Order, type Side, SIDES } from '../state/url.js';
+import { compareView, hashOf, type Order, type Side, SIDES } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
-import { amountOf, amountText } from './amount.js';
 import { How } from './how.js';
 import { Meter } from './sparkline.js';
 
-/** The request is sent after a pause in typing. */
-const PAUSE_MS = 250;
 const MAX_VENUES = 6;
 
 interface OrderPanelProps {
@@ -34,18 +31,7 @@ interface OrderPanelProps {
 export function OrderPanel(props: OrderPanelProps) {
   const { address, t, atS, ladder, filter, order, onChange } = props;
   const { side, usd: amount } = order;
-  const [text, setText] = useState(() => amountText(amount));
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (amountOf(text) !== amount) onChange({ usd: amountOf(text) });
-    }, PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  useEffect(() => {
-    // An address, or a step back in the tab's history, has another amount.
-    if (amountOf(text) !== amount) setText(amountText(amount));
-  }, [amount]);
-  const isOdd = text.trim() !== '' && amountOf(text) === null;
+  const { text, setText, isOdd } = useAmount(amount, (entered) => onChange({ usd: entered }));
   const question = `order ${address} ${JSON.stringify(filter)} ${side} ${amount}`;
   const { document: answer, error } = useDocument(
     t === null || amount === null ? null : `${question} ${t}`,
@@ -90,7 +76,7 @@ export function OrderPanel(props: OrderPanelProps) {
       </label>
       <div role="status">
         {isOdd ? (
-          <p class="note">Expected an amount of USD such as 500000, 500K or 1.5M</p>
+          <p class="note">{EXPECTED_AMOUNT}</p>
         ) : amount === null ? (
           <p class="note">
             What it costs to {side} at once, and at which venues; perps only if they are chosen
@@ -126,6 +112,10 @@ function Answer({ answer, ...props }: AnswerProps<Slippage | null>) {
     </p>
   );
 }
+
+/** The costs of the order over time: one request more, so they have their own page. */
+const overTime = (token: string, order: Order): string =>
+  hashOf({ ...compareView([token]), metric: 'cost-time', window: '24h', order });
 
 function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
   const [quote] = answer.quotes;
@@ -187,6 +177,9 @@ function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
             usd={quote.usd}
             onChoose={(size) => onChange({ usd: size })}
           />
+          <p class="note">
+            <a href={overTime(answer.token, order)}>Cost over time</a>
+          </p>
         </>
       )}
       <table class="small">

@@ -166,6 +166,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
                 zoom={view.zoom}
                 pinnedT={atS}
                 vsT={view.vsS}
+                marks={view.marks}
                 moment={played.moment}
                 colours={view.colours}
                 axis={view.axis}

@@ -14,9 +14,10 @@ describe('an address', () => {
   it.each([
     '#/',
     '#/token/So1?window=24h&group=venue&types=cex_spot,cex_perp&venues=x&min_pct=-5.0&max_pct=10',
-    '#/token/So1?from=1&to=2&zoom=-60,now&prices=1.00000,2.00000&at=5&side=buy&usd=2500.5&cost=pct&ladder=50&pool=x',
+    '#/token/So1?from=1&to=2&zoom=-60,now&prices=1.00000,2.00000&at=5&side=buy&usd=2500.5&cost=pct&orders=limit,dca&ladder=50&pool=x',
     '#/scores?chain=mainchain&order=-score&find=x',
     '#/compare?tokens=a,b&metric=depth&pct=2&scale=log&window=7d&group=type',
+    '#/compare?tokens=a&metric=cost-time&side=buy&usd=5e5&cost=pct',
     '#/nowhere?x=1',
   ])('has no fault: %s', (hash) => {
     expect(faultsIn(hash)).toEqual([]);
@@ -34,7 +35,7 @@ describe('an address', () => {
     ],
     ['#/token/So1?side=buy&usd=1e20', ['usd'], '#/token/So1?side=buy'],
     ['#/token/So1?min_pct=50&max_pct=10', ['min_pct', 'max_pct'], '#/token/So1'],
-    ['#/compare?tokens=1,2,3,4,5,6,7&metric=x', ['tokens', 'metric'], null],
+    ['#/compare?tokens=1,2,3,4,5,6,7&metric=x&usd=0', ['tokens', 'metric', 'usd'], null],
   ])('has faults, which a correction removes: %s', (hash, names, corrected) => {
     const faults = faultsIn(hash);
     expect(faults.map(({ name }) => name)).toEqual(names);

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { orderCost, orderLadder } from '../../compute/depth/slippage.js';
+import { linesOfCosts } from '../../explorer/compare/cost-lines.js';
 import { costPoint, costUsd, curveOf, sizesAround } from '../../explorer/orders/cost.js';
 import { walked } from '../../explorer/orders/walk.js';
 import { isOrderUsd, SIDES } from '../../explorer/state/url.js';
@@ -114,5 +115,45 @@ describe('the curve of costs', () => {
       [10, costUsd(10, -1), { mean: 1, least: 0.5, most: 2 }],
       [1000, 250, { mean: 20, least: 10, most: 40 }],
     ]);
+  });
+});
+
+describe('costs over time', () => {
+  const point = (usd: number) => ({
+    usd: 1000,
+    inUsd: { mean: usd, least: usd / 2, most: 2 * usd },
+    inPct: { mean: usd / 10, least: usd / 20, most: usd / 5 },
+  });
+
+  it('stand at the ends of their steps, and the newest at its own time', () => {
+    const costs = [
+      {
+        address: 'a',
+        label: 'A',
+        curve: [],
+        course: [
+          { t: 61, cost: point(1) },
+          { t: 170, cost: point(2) },
+        ],
+      },
+      {
+        address: 'b',
+        label: 'B',
+        curve: [],
+        course: [
+          { t: 120, cost: null },
+          { t: 130, cost: point(4) },
+        ],
+      },
+    ];
+    const { t, lines } = linesOfCosts(costs, '1h', 'usd');
+    expect(t).toEqual([120, 170]);
+    expect(lines.map(({ values }) => values)).toEqual([
+      [1, 2],
+      [null, 4],
+    ]);
+    expect(lines[1].bounds).toEqual({ least: [null, 2], most: [null, 8] });
+    expect(linesOfCosts(costs, '1h', 'pct').lines[0].values).toEqual([0.1, 0.2]);
+    expect(linesOfCosts([], '1h', 'usd')).toEqual({ t: [], lines: [] });
   });
 });

@@ -1,11 +1,23 @@
 /** The explorer: what an order costs, and the orders of others. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { Slippage } from '../../client/index.js';
+import type { DcaOrders, LimitOrder, LimitOrders, Slippage } from '../../client/index.js';
 import { costPoint, costUsd } from '../../explorer/orders/cost.js';
-import { finePercent, usd } from '../../explorer/state/format.js';
+import { leftOf } from '../../explorer/orders/left.js';
+import { finePercent, price, signedFinePercent, usd } from '../../explorer/state/format.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
-import { answers, at, goTo, hashOf, HOUR, replyTo, SOL, useExplorer } from './in-chromium.js';
+import {
+  answers,
+  at,
+  BARN,
+  fail,
+  goTo,
+  hashOf,
+  HOUR,
+  replyTo,
+  SOL,
+  useExplorer,
+} from './in-chromium.js';
 
 /** The page's requests to a path from now on. */
 function requestsTo(page: Page, path: string): URL[] {
@@ -121,5 +133,161 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     }
     await order.getByRole('textbox').fill('5000');
     await order.getByRole('slider').waitFor();
+  });
+
+  it("lists a token's limit orders and DCA orders, sorted and filtered", async () => {
+    const page = await at(`#/orders?token=${SOL}`);
+    const rows = page.locator('tr.row');
+    const cells = (column: number) => rows.locator(`td:nth-child(${column})`).allTextContents();
+    await rows.first().waitFor();
+    const { orders: limits } = await replyTo<LimitOrders>(
+      `/limit-orders?token_address=${SOL}&limit=500`,
+    );
+    expect(limits.length).toBeGreaterThan(10);
+    const left = (one: LimitOrder) => one.usd_support_amount + one.usd_resistance_amount;
+    expect(await cells(4)).toEqual(limits.map((one) => price(one.usd_price)));
+    expect(await cells(5)).toEqual(limits.map((one) => signedFinePercent(one.pct_away)));
+    expect(await cells(6)).toEqual(limits.map((one) => usd(left(one))));
+    const sum = (direction: string) =>
+      usd(limits.reduce((all, one) => all + (one.direction === direction ? left(one) : 0), 0));
+    await page
+      .getByText(`${limits.length} orders, ${sum('BUY')} to buy, ${sum('SELL')} to sell`)
+      .waitFor();
+    await page.getByRole('button', { name: 'Left' }).click();
+    await expect.poll(() => hashOf(page)).toContain('order=left');
+    const bySize = limits.toSorted((a, b) => left(b) - left(a)).map((one) => usd(left(one)));
+    expect(await cells(6)).toEqual(bySize);
+    await page.getByRole('button', { name: 'Sells' }).click();
+    await expect.poll(async () => new Set(await cells(3))).toEqual(new Set(['Sells']));
+    expect(await rows.count()).toBe(limits.filter((one) => one.direction === 'SELL').length);
+    const [{ maker }] = limits;
+    await page.getByRole('button', { name: 'Both' }).click();
+    await page.getByPlaceholder('Filter rows').fill(maker.slice(0, 12).toLowerCase());
+    await expect
+      .poll(() => rows.count())
+      .toBe(limits.filter((one) => one.maker.slice(0, 12) === maker.slice(0, 12)).length);
+    await rows.first().locator('.disclose').click();
+    await page.getByText('Away = its price / the price - 1').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.getByPlaceholder('Filter rows').fill('');
+    await page.getByRole('button', { name: 'DCA orders' }).click();
+    const { orders } = await replyTo<DcaOrders>(
+      `/dca-orders?token_address=${SOL}&limit=50&sort_by=usd_flow`,
+    );
+    await expect.poll(() => cells(4)).toEqual(orders.map((one) => usd(one.remaining_usd)));
+    expect(await cells(7)).toEqual(orders.map((one) => usd(one.flow_projections.usd_next_24_hr)));
+    expect(await page.getByText('All chains').count()).toBe(0);
+    const curl = await page.locator('.request code').textContent();
+    expect(curl).toContain(`/dca-orders?token_address=${SOL}&limit=50&sort_by=usd_flow`);
+    await page.getByRole('heading').getByRole('link', { name: 'SOL' }).click();
+    await page.locator('.strips').waitFor();
+  });
+
+  it('asks whose orders to list, and says why it lists none', async () => {
+    const page = await at('#/orders');
+    await page.getByText('Of which token?').waitFor();
+    await page.locator('.token-links a', { hasText: 'SOL' }).first().click();
+    await page.locator('tr.row').first().waitFor();
+    // The header's link is about the token of the tab.
+    await goTo(page, HOUR);
+    await page.locator('.strips').waitFor();
+    await page.getByRole('link', { name: 'Orders', exact: true }).click();
+    await expect.poll(() => hashOf(page)).toBe(`#/orders?token=${SOL}`);
+    await goTo(page, '#/orders?token=So22222222222222222222222222222222222222222&kind=stop');
+    await page.getByText('kind=stop: expected limit or dca.').waitFor();
+    await page.getByText('The server has no data about this').waitFor();
+    const empty = { orders: [], count: 0 };
+    await answers(page, '/limit-orders', { body: JSON.stringify(empty) });
+    await goTo(page, `#/orders?token=${SOL}`);
+    await page.getByText('This token has no active order of this kind.').waitFor();
+  });
+
+  it('draws the orders of others on the map, and reads them at the cursor', async () => {
+    const page = await at(`${HOUR}&min_pct=-25&max_pct=25`);
+    const asked = requestsTo(page, '/limit-orders');
+    await page.locator('.strips').waitFor();
+    const shown = page.getByRole('group', { name: 'Orders of others on the map' });
+    expect(asked.length).toBe(0);
+    await shown.getByRole('button', { name: 'Limit' }).click();
+    await expect.poll(() => hashOf(page)).toContain('orders=limit');
+    const { orders: limits } = await replyTo<LimitOrders>(
+      `/limit-orders?token_address=${SOL}&limit=500`,
+    );
+    const of = (direction: string) => limits.filter((one) => one.direction === direction);
+    const sum = (direction: string) =>
+      usd(of(direction).reduce((all, one) => all + leftOf(one), 0));
+    const note = page.locator('.order-note');
+    await note
+      .getByText(`${of('BUY').length} buy ${sum('BUY')}, ${of('SELL').length} sell ${sum('SELL')}`)
+      .waitFor();
+    expect(asked.length).toBe(1);
+    // The largest one in sight since before the middle of the map.
+    const frame = page.locator('.heatmap-frame');
+    const [from, to, low, high] =
+      (await frame.getAttribute('data-view'))?.split(' ').map(Number) ?? [];
+    const [largest] = limits
+      .filter((one) => one.created_at < (from + to) / 2)
+      .filter((one) => one.usd_price > 1.01 * low && one.usd_price < 0.99 * high)
+      .toSorted((a, b) => leftOf(b) - leftOf(a));
+    const { x, y, width, height } = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
+    const share = Math.log(largest.usd_price / low) / Math.log(high / low);
+    await page.mouse.move(x + 0.6 * width, y + (1 - share) * height);
+    const reading = page.locator('.heatmap-readout .order-reading');
+    await reading
+      .getByText(`${usd(leftOf(largest))} at`)
+      .first()
+      .waitFor();
+    await shown.getByRole('button', { name: 'DCA' }).click();
+    await expect.poll(() => hashOf(page)).toContain('orders=limit,dca');
+    await note.getByText('DCA orders').waitFor();
+    await page.mouse.move(x + 0.6 * width, y + (1 - share) * height - 1);
+    await reading.getByText('DCA orders at').waitFor();
+    expect(await seriousFindings(page)).toEqual([]);
+    await page.reload();
+    await note.getByText('DCA orders').waitFor();
+    await note.getByRole('link', { name: 'List' }).last().click();
+    await expect.poll(() => hashOf(page)).toBe(`#/orders?token=${SOL}&kind=dca`);
+  });
+
+  it('says why the map has no orders', async () => {
+    const page = await at(HOUR);
+    const body = '{"error": "x", "message": "No record of it"}';
+    await answers(page, '/limit-orders', { status: 404, body });
+    await page.getByRole('button', { name: 'Limit', exact: true }).click();
+    await page.locator('.order-note').getByText('No record of it').waitFor();
+    await page.getByRole('button', { name: 'Limit', exact: true }).click();
+    await page.locator('.order-note').waitFor({ state: 'detached' });
+    expect(hashOf(page)).toBe(HOUR);
+  });
+
+  it('compares costs by size and over time, as the API has them', async () => {
+    const view = `#/compare?tokens=${SOL},${BARN}&metric=cost&window=1h&usd=20000`;
+    const page = await at(view);
+    const row = (symbol: string) => page.locator('.cost-table tr', { hasText: symbol });
+    const costAt = async (token: string, query: string) => {
+      const { quotes } = await replyTo<Slippage>(`/slippage/${token}?${query}`);
+      return costPoint(quotes[0]);
+    };
+    for (const [symbol, token] of [
+      ['SOL', SOL],
+      ['BARN', BARN],
+    ]) {
+      await row(symbol).waitFor();
+      const cost = await costAt(token, 'side=sell&usd=20000');
+      const text = cost === null ? 'more than the ladder has' : usd(cost.inUsd.mean);
+      expect(await row(symbol).textContent()).toContain(text);
+    }
+    await page.getByRole('button', { name: 'Cost over time' }).click();
+    const amount = page.getByRole('textbox', { name: 'USD to sell' });
+    await amount.fill('50k');
+    await expect.poll(() => hashOf(page)).toContain('usd=50000');
+    const legend = page.locator('.line-chart li', { hasText: 'SOL' });
+    await legend.waitFor();
+    const now = await costAt(SOL, 'side=sell&usd=50000');
+    await expect.poll(() => legend.locator('b').textContent()).toBe(usd(now?.inUsd.mean));
+    expect(await legend.textContent()).toContain(
+      `${usd(now?.inUsd.least)} to ${usd(now?.inUsd.most)}`,
+    );
+    expect(await seriousFindings(page)).toEqual([]);
   });
 });

@@ -38,6 +38,7 @@ import {
   hashOf,
   keyOf,
   METRICS,
+  ORDER_KINDS,
   PARTS,
   PRESETS,
   REACHES_PCT,
@@ -277,6 +278,11 @@ describe('the address of a view', () => {
     fc.record({ fromS: fc.nat(1e9), toS: fc.integer({ min: 1_000_000_001, max: 2e9 }) }),
   );
   const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/);
+  const order = fc.record({
+    side: fc.constantFrom(...SIDES),
+    usd: fc.option(orderUsd),
+    unit: fc.constantFrom(...COST_UNITS),
+  });
   const tokens = fc.record({
     name: fc.constant('token' as const),
     address: fc.constantFrom(MINT, '0x00000000000000000000000000000000000000aa', 'a/b?c#d&e=%'),
@@ -292,11 +298,8 @@ describe('the address of a view', () => {
     vsS: fc.option(fc.nat(2e9)),
     axis: fc.constantFrom(...AXES),
     colours: fc.option(fc.constant({ lowUsd: 0.5, highUsd: 2_000_000 })),
-    order: fc.record({
-      side: fc.constantFrom(...SIDES),
-      usd: fc.option(orderUsd),
-      unit: fc.constantFrom(...COST_UNITS),
-    }),
+    order,
+    marks: fc.subarray([...ORDER_KINDS]),
     reachPct: fc.constantFrom(null, ...REACHES_PCT),
     pool: fc.option(word),
     zoom: fc.option(
@@ -326,6 +329,7 @@ describe('the address of a view', () => {
     scale: fc.constantFrom(...SCALES),
     window: fc.constantFrom(...PRESETS),
     parts: fc.constantFrom(null, ...PARTS),
+    order,
   });
 
   it('gives the same view again', () => {

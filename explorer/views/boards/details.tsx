@@ -169,7 +169,7 @@ export function DcaOrders({ address, spans }: { address: string; spans: readonly
   );
 }
 
-function rangeText(min: number | null, max: number | null): string {
+export function rangeText(min: number | null, max: number | null): string {
   if (min === null && max === null) return 'any';
   if (min === null) return `up to ${price(max)}`;
   return max === null ? `from ${price(min)}` : `${price(min)} to ${price(max)}`;

@@ -16,6 +16,8 @@ interface Choice {
   label: string;
   /** The first is the default. */
   options: readonly { value: string; label: string }[];
+  /** Whether it has an effect beside the others; default: always. */
+  isFor?: (choices: Choices) => boolean;
 }
 
 export interface BoardToken {
@@ -33,6 +35,8 @@ export interface Board<Row> {
 }
 
 export interface BoardSpec<Row> {
+  /** Whether its rows are of one token, which the choice `token` names. */
+  isOfToken?: boolean;
   about: string;
   /** What the rows list, such as `tokens`. */
   unit: string;
@@ -49,6 +53,8 @@ export interface BoardSpec<Row> {
   keyOf: (row: Row) => string;
   /** The token of a row, which can be a favourite. */
   tokenOf: (row: Row) => BoardToken;
+  /** Name of a row, and the texts that find it; default: those of its token. */
+  textsOf?: (row: Row) => readonly [name: string, ...texts: string[]];
   /** Details of a row beyond its columns, shown below it. */
   details: (row: Row, choices: Choices) => ComponentChildren;
   load: (client: AddressClient, choices: Choices, signal: AbortSignal) => Promise<Board<Row>>;
@@ -62,10 +68,11 @@ export interface BoardSpec<Row> {
 
 /** The choices of a view, with the board's defaults. */
 export function choicesOf<Row>(spec: BoardSpec<Row>, view: BoardView): Choices {
-  return Object.fromEntries(
-    spec.choices.map(({ name, options }) => [
-      name,
-      options.find(({ value }) => value === view.choices[name])?.value ?? options[0].value,
-    ]),
-  );
+  const chosen = spec.choices.map(({ name, options }) => [
+    name,
+    options.find(({ value }) => value === view.choices[name])?.value ?? options[0].value,
+  ]);
+  const { token } = view.choices;
+  if (spec.isOfToken === true && token !== undefined) chosen.push(['token', token]);
+  return Object.fromEntries(chosen) as Choices;
 }

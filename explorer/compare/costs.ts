@@ -1,0 +1,66 @@
+/** The costs of an order in several tokens, by size or over time. */
+import type { AddressClient } from '../../client/address-client.js';
+import type { ReplayParameters, Snapshot } from '../../client/index.js';
+import { stepName } from '../heatmap/detail.js';
+import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
+import { walked } from '../orders/walk.js';
+import { shortAddress } from '../state/format.js';
+import type { CompareView, Preset, Side } from '../state/url.js';
+import { type Costs, stepS, type TimedCost } from './cost-lines.js';
+import { ofTokens, type OfTokens } from './of-tokens.js';
+
+/** If no amount is entered. */
+export const USUAL_USD = 100_000;
+export const orderUsd = ({ order }: CompareView): number => order.usd ?? USUAL_USD;
+
+/** @throws FathomError if the server refuses every token, or fails */
+export function costsOf(
+  view: CompareView,
+  client: AddressClient,
+  signal: AbortSignal,
+): Promise<OfTokens<Costs>> {
+  const { side } = view.order;
+  return ofTokens(view.tokens, async (address): Promise<Costs> => {
+    const [score, curve, course] = await Promise.all([
+      client.getScore({ address }, { signal }),
+      view.metric === 'cost'
+        ? client.getSlippage({ address, side, usd: sizesOf(view) }, { signal }).then(curveOf)
+        : [],
+      view.metric === 'cost'
+        ? []
+        : courseOf(
+            client.snapshots(address, ladderQuery(view.window), { signal }),
+            side,
+            orderUsd(view),
+          ),
+    ]);
+    return { address, label: score.symbol ?? shortAddress(address), curve, course };
+  });
+}
+
+/** The same for all tokens, so that their curves share an axis. */
+export const sizesOf = (view: CompareView): number[] => sizesAround(orderUsd(view), Infinity);
+
+/** Whole ladders without perps, as `/slippage` takes them: one snapshot for each step of the window. */
+export const ladderQuery = (window: Preset): ReplayParameters => ({
+  from: `-${window}`,
+  to: 'now',
+  step: stepName(stepS(window)),
+  group: 'all',
+  exclude_types: ['cex_perp'],
+  min_pct: -90,
+  max_pct: 1000,
+});
+
+async function courseOf(
+  snapshots: AsyncIterable<Snapshot>,
+  side: Side,
+  usd: number,
+): Promise<TimedCost[]> {
+  const course: TimedCost[] = [];
+  for await (const { t, bin, supportUsd, resistanceUsd } of snapshots) {
+    const ladder = { bin, usd: side === 'sell' ? supportUsd : resistanceUsd };
+    course.push({ t, cost: costPoint(walked(ladder, side, usd)) });
+  }
+  return course;
+}

@@ -1,0 +1,34 @@
+/** The text of an amount, which the address gets once it is complete. */
+import { useEffect, useState } from 'preact/hooks';
+import { amountOf, amountText } from '../views/amount.js';
+
+/** An amount is complete after a pause in typing. */
+const PAUSE_MS = 250;
+
+interface AmountInput {
+  text: string;
+  setText: (text: string) => void;
+  /** Whether it is no amount. */
+  isOdd: boolean;
+}
+
+/** @param amount that of the address; null: none */
+export function useAmount(
+  amount: number | null,
+  onChange: (amount: number | null) => void,
+): AmountInput {
+  const [text, setText] = useState(() => amountText(amount));
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (amountOf(text) !== amount) onChange(amountOf(text));
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => {
+    // An address, or a step back in the tab's history, has another amount.
+    if (amountOf(text) !== amount) setText(amountText(amount));
+  }, [amount]);
+  return { text, setText, isOdd: text.trim() !== '' && amountOf(text) === null };
+}
+
+export const EXPECTED_AMOUNT = 'Expected an amount of USD such as 500000, 500K or 1.5M';
