@@ -1,12 +1,12 @@
 /** The explorer: the strips below a token's map. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { Coverage, ReplayPage, Score } from '../../client/index.js';
+import type { ReplayPage, Score } from '../../client/index.js';
 import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import { hasBrowser } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
-import { answers, at, fail, goTo, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
+import { at, fail, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
 
 const YEAR = new Date(NOW_S * 1000).getUTCFullYear();
 /** A token with a single snapshot. */
@@ -152,25 +152,6 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     expect((above ?? fail()).y + (above ?? fail()).height).toBeLessThanOrEqual((below ?? fail()).y);
   });
 
-  it('go through where coarse history meets raw history, and break where coverage names a gap', async () => {
-    const coverage = await replyTo<Coverage>(`/coverage/${SOL}`);
-    const seam = coverage.tiers.find(({ tier }) => tier === 'raw')?.first_t ?? fail();
-    const zoom = `window=7d&zoom=${seam - 3 * 3600},${seam + 3 * 3600}`;
-    const [layers, depth] = ['.strip:first-child canvas', 'canvas.is-depth'];
-    const page = await at(`#/token/${SOL}?${zoom}`);
-    await page.locator('.strips[data-state=ready]').waitFor();
-    for (const canvas of [layers, depth])
-      await expect.poll(() => emptyShare(page, canvas)).toBeLessThan(0.01);
-    // Half an hour of the six in sight.
-    const gaps = [{ tier: 'raw', from: seam + 3600, to: seam + 5400 }];
-    const other = await at('#/scores');
-    await answers(other, `/coverage/${SOL}`, { body: JSON.stringify({ ...coverage, gaps }) });
-    await goTo(other, `#/token/${SOL}?${zoom}`);
-    await other.locator('.strips[data-state=ready]').waitFor();
-    for (const canvas of [layers, depth])
-      await expect.poll(() => emptyShare(other, canvas)).toBeGreaterThan(0.05);
-  });
-
   it('show a single snapshot', async () => {
     const cells = [
       [-3, 9000, 0],
@@ -195,20 +176,6 @@ describe.skipIf(!hasBrowser)('the strips', () => {
 function amountOf(text: string): number {
   const [, digits = '', unit = ''] = /([\d.]+)([KMB]?)$/.exec(text) ?? [];
   return Number(digits) * { '': 1, K: 1e3, M: 1e6, B: 1e9 }[unit as 'K'];
-}
-
-/** The share of a strip's columns of pixels that have nothing in them, left of the scale. */
-async function emptyShare(page: Page, canvas: string): Promise<number> {
-  const plot = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
-  return page.evaluate(`(() => {
-    const canvas = document.querySelector('${canvas}');
-    const [width, height] = [${Math.floor(plot.width)}, canvas.height];
-    const copy = new OffscreenCanvas(width, height).getContext('2d');
-    copy.drawImage(canvas, 0, 0);
-    const { data } = copy.getImageData(0, 0, width, height);
-    const isEmpty = (x) => [...Array(height).keys()].every((y) => data[4 * (y * width + x) + 3] === 0);
-    return [...Array(width).keys()].filter(isEmpty).length / width;
-  })()`);
 }
 
 /** The rows of a strip, in CSS pixels, that have a pixel in one of the two colours of depth left of the scale. */
