@@ -10,7 +10,7 @@ export interface ChartLine {
   /** One value per time; undefined between two points that a line joins, null if there is none. */
   values: readonly (number | null | undefined)[];
   /** What is known of each value if it is not exact. */
-  bounds?: { least: readonly (number | null)[]; most: readonly (number | null)[] };
+  bounds?: { least: ChartLine['values']; most: ChartLine['values'] };
 }
 
 /** What lines show. */

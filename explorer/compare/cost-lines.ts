@@ -1,6 +1,7 @@
 /** The costs of an order over time as lines. */
 import { stepFor } from '../heatmap/detail.js';
-import { costIn, type CostPoint, type CostUnit } from '../orders/cost.js';
+import { type Cost, costIn, type CostPoint, type CostUnit } from '../orders/cost.js';
+import { GAP_INTERVALS } from '../state/gaps.js';
 import { type Preset, PRESET_S } from '../state/url.js';
 import type { ChartLine } from './compared.js';
 
@@ -27,7 +28,10 @@ export interface TimedCost {
 export const stepS = (window: Preset): number =>
   Math.max(MIN_STEP_S, stepFor(PRESET_S[window], MAX_POINTS, MIN_STEP_S));
 
-/** The courses as lines on one time axis: a snapshot counts at the end of its step, the newest one at its own time. */
+/**
+ * The courses as lines on one time axis: a snapshot counts at the end of its step, the newest one at its own time.
+ * Tokens have their snapshots at different times: a line joins its own ones, and breaks where some are missing.
+ */
 export function linesOfCosts(
   costs: readonly Costs[],
   window: Preset,
@@ -35,11 +39,24 @@ export function linesOfCosts(
 ): { t: number[]; lines: ChartLine[] } {
   const length = stepS(window);
   const newestT = Math.max(0, ...costs.map(({ course }) => course.at(-1)?.t ?? 0));
-  const timeOf = ({ t }: TimedCost): number => Math.min(newestT, Math.ceil(t / length) * length);
-  const t = [...new Set(costs.flatMap(({ course }) => course.map(timeOf)))].sort((a, b) => a - b);
-  const lines = costs.map(({ address, label, course }): ChartLine => {
-    const at = new Map(course.map((one) => [timeOf(one), one.cost && costIn(one.cost, unit)]));
-    const part = (name: 'mean' | 'least' | 'most') => t.map((time) => at.get(time)?.[name] ?? null);
+  const timeOf = (one: number): number => Math.min(newestT, Math.ceil(one / length) * length);
+  const drawn = costs.map(({ course }) => ({
+    points: course.map(({ t, cost }) => ({ t: timeOf(t), cost: cost && costIn(cost, unit) })),
+    breaks: breaksOf(course, length, newestT).map((one) => timeOf(one) + 1),
+  }));
+  const times = drawn.flatMap(({ points, breaks }) => [...points.map(({ t }) => t), ...breaks]);
+  const t = [...new Set(times)].sort((a, b) => a - b);
+  const lines = costs.map(({ address, label }, i): ChartLine => {
+    const { points, breaks } = drawn[i];
+    const at = new Map<number, Cost | null>(breaks.map((time) => [time, null]));
+    for (const { t: time, cost } of points) at.set(time, cost);
+    const first = points.at(0)?.t ?? Infinity;
+    const part = (name: keyof Cost) =>
+      t.map((time) => {
+        const cost = at.get(time);
+        if (cost !== undefined) return cost && cost[name];
+        return time < first ? null : undefined;
+      });
     return {
       key: address,
       label,
@@ -48,4 +65,14 @@ export function linesOfCosts(
     };
   });
   return { t, lines };
+}
+
+/** The snapshots that the next one, or the newest one of all tokens, follows late. */
+function breaksOf(course: readonly TimedCost[], stepLengthS: number, newestT: number): number[] {
+  const intervals = course.slice(1).map(({ t }, i) => t - course[i].t);
+  const usual = intervals.toSorted((a, b) => a - b)[intervals.length >> 1] ?? 0;
+  const mostS = GAP_INTERVALS * Math.max(usual, stepLengthS);
+  return course
+    .filter(({ t }, i) => (course.at(i + 1)?.t ?? newestT) - t > mostS)
+    .map(({ t }) => t);
 }

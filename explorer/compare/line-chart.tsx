@@ -62,11 +62,11 @@ export function LineChart(props: LineChartProps) {
             <li key={key}>
               <i style={{ background: backgroundOf(hueOf(hues, i)) }} aria-hidden="true" />
               {name} <b>{valueText(valueAt(values, shown), format)}</b>
-              {bounds !== undefined && values[shown] !== null && (
+              {bounds !== undefined && valueAt(values, shown) !== null && (
                 <span class="note">
                   {' '}
-                  {valueText(bounds.least[shown] ?? null, format)} to{' '}
-                  {valueText(bounds.most[shown] ?? null, format)}
+                  {valueText(valueAt(bounds.least, shown), format)} to{' '}
+                  {valueText(valueAt(bounds.most, shown), format)}
                 </span>
               )}
             </li>

@@ -2,7 +2,7 @@
 import type { Coverage } from '../../client/index.js';
 
 /** As for the gaps of a tier: longer than this many usual intervals. */
-const GAP_INTERVALS = 3;
+export const GAP_INTERVALS = 3;
 
 /** Between two neighbouring snapshots, epoch seconds. */
 export interface Gap {

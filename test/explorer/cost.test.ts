@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { orderCost, orderLadder } from '../../compute/depth/slippage.js';
+import { valueAt } from '../../explorer/compare/compared.js';
 import { linesOfCosts } from '../../explorer/compare/cost-lines.js';
 import { costPoint, costUsd, curveOf, sizesAround } from '../../explorer/orders/cost.js';
 import { walked } from '../../explorer/orders/walk.js';
@@ -155,5 +156,34 @@ describe('costs over time', () => {
     expect(lines[1].bounds).toEqual({ least: [null, 2], most: [null, 8] });
     expect(linesOfCosts(costs, '1h', 'pct').lines[0].values).toEqual([0.1, 0.2]);
     expect(linesOfCosts([], '1h', 'usd')).toEqual({ t: [], lines: [] });
+  });
+
+  it('join the snapshots of each token, and break where some are missing', () => {
+    const of = (address: string, times: number[]) => {
+      const course = times.map((t) => ({ t, cost: point(t) }));
+      return { address, label: address, curve: [], course };
+    };
+    // At times of their own, as tokens have them; C misses some, and D ends early.
+    const costs = [
+      of('a', [60, 160, 260, 360, 460, 560, 660, 760]),
+      of('b', [100, 200, 300, 400, 500, 600, 700, 800]),
+      of('c', [60, 160, 260, 600, 700, 800]),
+      of('d', [60, 160, 260]),
+    ];
+    const { t, lines } = linesOfCosts(costs, '1h', 'usd');
+    const [a, b, c, d] = lines.map(({ values }) =>
+      Object.fromEntries(t.map((time, i) => [time, values[i]])),
+    );
+    expect(t).toContain(800);
+    expect(t).toEqual(t.toSorted((one, other) => one - other));
+    // A token's newest cost counts until the newest snapshot of all.
+    expect(valueAt(lines[0].values, t.length - 1)).toBe(760);
+    expect(valueAt(lines[0].bounds?.most ?? [], t.length - 1)).toBe(1520);
+    expect(Object.values(a)).not.toContain(null);
+    expect([b[60], b[120], b[800]]).toEqual([null, 100, 800]);
+    expect(Object.values(b).filter((value) => value === null).length).toBe(1);
+    expect([c[300], c[301], c[600]]).toEqual([260, null, 600]);
+    expect([d[300], d[301]]).toEqual([260, null]);
+    expect(valueAt(lines[3].values, t.length - 1)).toBe(null);
   });
 });
