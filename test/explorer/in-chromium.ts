@@ -15,7 +15,15 @@ export const [SOL] = EXAMPLE_MINTS;
 export const BARN = demoTokens(DEMO_SEED).find(({ symbol }) => symbol === 'BARN')?.address ?? '';
 /** A short window has few pages to load. */
 export const HOUR = `#/token/${SOL}?window=1h`;
-export const BOARDS = ['scores', 'dca-pressure', 'dlmm-pools', 'fee-density', 'whales'];
+/** The boards by their names in the address. */
+export const BOARDS = [
+  'scores',
+  `orders?token=${SOL}`,
+  'dca-pressure',
+  'dlmm-pools',
+  'fee-density',
+  'whales',
+];
 /** A board with rows, or with the note that it has none. */
 export const BOARD = '.board :is(table, .empty)';
 /** Lifts the limits of holder flow, which allow one request per second. */
