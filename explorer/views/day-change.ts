@@ -1,10 +1,17 @@
 /** Which earlier moment the change of a price in 24 hours counts from. */
 
-export const DAY_S = 86_400;
+const DAY_S = 86_400;
 /** The earlier moment is that of a quarter of an hour, so that it takes a request only so often. */
 const STEP_S = 900;
 /** How much older than that its snapshot may be. */
-export const MAX_GAP_S = 3600;
+const MAX_GAP_S = 3600;
 
 /** The last whole quarter of an hour that is at least 24 hours before a time, epoch seconds. */
 export const dayBefore = (t: number): number => Math.floor((t - DAY_S) / STEP_S) * STEP_S;
+
+/**
+ * Whether the change at a time can count from a snapshot. While another moment is requested, the page still has the
+ * answer for the last one, which may even be later.
+ */
+export const isDayBefore = (beforeT: number, t: number): boolean =>
+  beforeT <= dayBefore(t) && t - beforeT <= DAY_S + MAX_GAP_S;

@@ -3,9 +3,9 @@ import type { Score } from '../../client/index.js';
 import { absoluteTime, CHAIN_LABELS, NONE, price, signedPercent } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { pause } from '../state/pause.js';
-import { canSpare } from '../state/session.js';
+import { canSpare, messageOf } from '../state/session.js';
 import { hashOf, tokenView } from '../state/url.js';
-import { DAY_S, dayBefore, MAX_GAP_S } from './day-change.js';
+import { dayBefore, isDayBefore } from './day-change.js';
 import { How } from './how.js';
 
 /** The pause between two checks whether the key can spare a request. */
@@ -54,13 +54,16 @@ function DayChange({ address, t, priceUsd }: { address: string; t: number; price
     'never',
   );
   // The last answer stays while the next one is on its way, every quarter of an hour.
-  const before = useLast(found, address);
-  if (before === null && error === null) return null;
-  const { service_current_price: beforeUsd = null, data_time: beforeT = null } = before ?? {};
-  const isKnown = beforeUsd !== null && beforeT !== null && t - beforeT <= DAY_S + MAX_GAP_S;
+  const last = useLast(found, address);
+  const { service_current_price: beforeUsd = null, data_time: beforeT = null } = last ?? {};
+  const isKnown = beforeUsd !== null && beforeT !== null && isDayBefore(beforeT, t);
   if (!isKnown) {
+    if (found === null && error === null) return null;
     return (
-      <span class="note" title="There is no snapshot of 24 hours before">
+      <span
+        class="note"
+        title={error === null ? 'There is no snapshot of 24 hours before' : messageOf(error)}
+      >
         {NONE} 24h
       </span>
     );

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { differenceOf, shareOf } from '../../explorer/difference/difference.js';
 import { percentTicks, priceTicks } from '../../explorer/heatmap/ticks.js';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
-import { dayBefore } from '../../explorer/views/day-change.js';
+import { dayBefore, isDayBefore } from '../../explorer/views/day-change.js';
 import { changeSteps, differenceSteps } from '../../explorer/views/formulas.js';
 
 type Cells = Readonly<Record<number, readonly [support: number, resistance: number]>>;
@@ -73,6 +73,18 @@ it('states the change of a price in 24 hours, from the last quarter of an hour b
     'Change = price / price of 24 hours before - 1 = 90 / 120 - 1 = \u221225.0000%',
   );
   expect(second).toContain('of 1970-01-01 00:00:50 UTC');
+});
+
+it('counts no change from a later moment, or from one that is much older than 24 hours', () => {
+  const t = 1_794_659_700;
+  expect(isDayBefore(dayBefore(t), t)).toBe(true);
+  expect(isDayBefore(t - 86_400 - 3600, t)).toBe(true);
+  expect(isDayBefore(t - 86_400 - 3601, t)).toBe(false);
+  // The answer for a quarter of an hour ago stays until the next one.
+  expect(isDayBefore(dayBefore(t - 900), t)).toBe(true);
+  // Three days back, the last answer is of a day ago.
+  expect(isDayBefore(dayBefore(t), t - 3 * 86_400)).toBe(false);
+  expect(isDayBefore(dayBefore(t), t - 900)).toBe(false);
 });
 
 describe('ticks of percents', () => {
