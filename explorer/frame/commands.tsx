@@ -30,19 +30,13 @@ import {
 import { amountOf } from '../views/amount.js';
 import { toggled } from '../state/choices.js';
 import { offsetS, zone } from '../state/zone.js';
+import { ACTION, type Command, distinct, nameOf } from './command.js';
 import { joined, tokensWith } from './known-tokens.js';
 import { pageButtons } from './page-buttons.js';
 
 /** The search starts after a pause in typing. */
 const PAUSE_MS = 150;
 const MAX_TOKENS = 8;
-
-interface Command {
-  label: string;
-  /** Its kind, or more about it. */
-  note: string;
-  act: () => void;
-}
 
 const VIEWS: readonly (readonly [label: string, view: View])[] = [
   ...BOARDS.map((name) => [BOARD_TITLES[name], boardView(name)] as const),
@@ -131,17 +125,18 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
   }, [isDue]);
   return (
     <ul ref={list} id="commands-list" role="listbox" aria-label="Commands" tabIndex={-1}>
-      {commands.map(({ label, note }, at) => (
+      {commands.map((command, at) => (
         <li
-          key={`${label} ${note}`}
+          key={nameOf(command)}
           id={`command-${at}`}
           role="option"
+          title={command.address}
           aria-selected={at === chosen}
           onPointerMove={() => onChoose(at)}
           onClick={() => run(at)}
         >
-          <b>{label}</b>
-          <span class="note">{note}</span>
+          <b>{command.label}</b>
+          <span class="note">{command.note}</span>
         </li>
       ))}
       {commands.length === 0 && (
@@ -161,6 +156,7 @@ export function Commands({ text, chosen, entered, onChoose, onCount, onClose }: 
 
 function tokenCommand({ address, chain, symbol, name, price_usd }: FoundToken): Command {
   return {
+    address,
     label: symbol ?? shortAddress(address),
     note: [
       favourites.value.includes(address) ? '★' : '',
@@ -184,15 +180,6 @@ function matching(commands: readonly Command[], text: string): Command[] {
       return words.every((word) => lower.includes(word));
     })
     .toSorted((a, b) => Number(isBeginning(b)) - Number(isBeginning(a)));
-}
-
-/** Without a second command of the same name: some actions have a button, too. */
-function distinct(commands: readonly Command[]): Command[] {
-  const labels = new Set<string>();
-  return commands.filter(({ label, note }) => {
-    const name = note === BUTTON || note === ACTION ? label : `${label} ${note}`;
-    return labels.size < labels.add(name).size;
-  });
 }
 
 /** Whether a search for the text would find the token. @param text in lower case */
@@ -272,9 +259,6 @@ function choiceCommands(): Command[] {
     ...choices.venues.map(({ key, label }) => command('venues', key, label)),
   ];
 }
-
-const BUTTON = 'button';
-const ACTION = 'action';
 
 function buttons(): Command[] {
   return pageButtons().map(({ label, note, press }) => ({

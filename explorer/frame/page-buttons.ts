@@ -1,4 +1,5 @@
 /** What can be pressed or chosen on the page, so that the palette finds whatever has a button. */
+import { BUTTON } from './command.js';
 
 export interface PageButton {
   label: string;
@@ -63,5 +64,5 @@ function groupOf(element: Element): string {
   const name = group?.getAttribute('aria-label');
   const titled = group?.getAttribute('aria-labelledby');
   const text = name ?? (titled ? document.getElementById(titled)?.textContent : null);
-  return text ?? 'button';
+  return text ?? BUTTON;
 }
