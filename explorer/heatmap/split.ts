@@ -3,11 +3,10 @@ import type { AddressClient } from '../../client/address-client.js';
 import type { ReplayParameters, Snapshot } from '../../client/index.js';
 import { isWithin, NEAR_PCT } from '../ladder/ladder.js';
 import { pause } from '../state/pause.js';
+import { spared } from '../state/spare.js';
 
 /** How long the cursor rests before the split is fetched, which takes a request. */
 const REST_MS = 350;
-/** The pause between two checks whether the key can spare a request. */
-const SPARE_CHECK_MS = 1000;
 /** How many snapshots' splits are kept. */
 const MAX_KEPT_SPLITS = 200;
 /** Most shares listed; the others are summed. */
@@ -60,10 +59,7 @@ export class Splits {
   /** The split once the cursor has rested, and the key has a request to spare for it. */
   async rested({ t, bin, canSpare, onDefer }: Rest, signal: AbortSignal): Promise<SplitAt> {
     await pause(this.has(t) ? 0 : REST_MS, signal);
-    while (!this.has(t) && !canSpare()) {
-      onDefer();
-      await pause(SPARE_CHECK_MS, signal);
-    }
+    await spared(() => this.has(t) || canSpare(), signal, onDefer);
     const split = await this.at(t, bin, signal);
     signal.throwIfAborted();
     return split;

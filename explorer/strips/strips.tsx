@@ -14,6 +14,7 @@ import { NONE, usd } from '../state/format.js';
 import { gapsOf } from '../state/gaps.js';
 import { useDocument } from '../state/load.js';
 import { pause } from '../state/pause.js';
+import { spared } from '../state/spare.js';
 import {
   broken,
   type Course,
@@ -44,8 +45,6 @@ import './strips.css';
 const REST_MS = 300;
 /** Fetches reach beyond the view by this share of it. */
 const AHEAD = 0.25;
-/** The pause between two checks whether the key can spare a request. */
-const SPARE_CHECK_MS = 1000;
 
 /** Says why an amount at the cursor is not exact. */
 const ROUGH = 'Of the nearest point of the strip up to the cursor';
@@ -310,10 +309,7 @@ function useCourse<T extends Course | Lines>(
     const left = new AbortController();
     const load = async (): Promise<void> => {
       await pause(held === null ? 0 : REST_MS, left.signal);
-      while (!props.canSpare()) {
-        setWaiting(true);
-        await pause(SPARE_CHECK_MS, left.signal);
-      }
+      await spared(props.canSpare, left.signal, () => setWaiting(true));
       setWaiting(false);
       const ahead = AHEAD * (window.to - window.from);
       const wide = props.reachOf({ from: window.from - ahead, to: window.to + ahead });

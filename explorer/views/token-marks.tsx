@@ -2,14 +2,11 @@
 import type { Score } from '../../client/index.js';
 import { absoluteTime, CHAIN_LABELS, NONE, price, signedPercent } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
-import { pause } from '../state/pause.js';
 import { canSpare, messageOf } from '../state/session.js';
+import { spared } from '../state/spare.js';
 import { hashOf, tokenView } from '../state/url.js';
 import { dayBefore, isDayBefore } from './day-change.js';
 import { How } from './how.js';
-
-/** The pause between two checks whether the key can spare a request. */
-const SPARE_CHECK_MS = 1000;
 
 interface TokenMarksProps {
   address: string;
@@ -48,7 +45,7 @@ function DayChange({ address, t, priceUsd }: { address: string; t: number; price
   const { document: found, error } = useDocument(
     name,
     async (client, signal) => {
-      while (!canSpare()) await pause(SPARE_CHECK_MS, signal);
+      await spared(canSpare, signal);
       return client.getScore({ address, at: wantedT }, { signal });
     },
     'never',
