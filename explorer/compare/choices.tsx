@@ -13,6 +13,7 @@ import {
   SCALES,
   SIDES,
 } from '../state/url.js';
+import { amountText } from '../views/amount.js';
 import { USUAL_USD } from './costs.js';
 import { hasParts, isCost, partsOf } from './parts.js';
 
@@ -102,7 +103,7 @@ function OrderChoices({
   order: Order;
   onChange: (order: Partial<Order>) => void;
 }) {
-  const { text, setText, isOdd } = useAmount(order.usd ?? USUAL_USD, (usd) => onChange({ usd }));
+  const { text, setText, isOdd } = useAmount(order.usd, (usd) => onChange({ usd }));
   return (
     <>
       <Choices
@@ -117,6 +118,7 @@ function OrderChoices({
           type="text"
           class="find amount"
           inputMode="decimal"
+          placeholder={amountText(USUAL_USD)}
           aria-label={`USD to ${order.side}`}
           aria-invalid={isOdd}
           title={isOdd ? EXPECTED_AMOUNT : undefined}

@@ -1,5 +1,5 @@
 /** The text of an amount, which the address gets once it is complete. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { amountOf, amountText } from '../views/amount.js';
 
 /** An amount is complete after a pause in typing. */
@@ -18,9 +18,13 @@ export function useAmount(
   onChange: (amount: number | null) => void,
 ): AmountInput {
   const [text, setText] = useState(() => amountText(amount));
+  // Until the pause ends, the page may have changed: what it changes now counts.
+  const latest = useRef({ amount, onChange });
+  latest.current = { amount, onChange };
   useEffect(() => {
     const timer = setTimeout(() => {
-      if (amountOf(text) !== amount) onChange(amountOf(text));
+      const { current } = latest;
+      if (amountOf(text) !== current.amount) current.onChange(amountOf(text));
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);

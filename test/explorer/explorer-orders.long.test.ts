@@ -289,5 +289,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       `${usd(now?.inUsd.least)} to ${usd(now?.inUsd.most)}`,
     );
     expect(await seriousFindings(page)).toEqual([]);
+    // What is typed stays: no amount means the usual one, which the empty field names.
+    await amount.fill('');
+    await expect.poll(() => hashOf(page)).not.toContain('usd=');
+    expect(await amount.inputValue()).toBe('');
+    await page.getByText('Selling $100K at once').waitFor();
+    expect(await amount.inputValue()).toBe('');
+    expect(await amount.getAttribute('placeholder')).toBe('100,000');
   });
 });
