@@ -3,17 +3,29 @@ import type { AddressClient } from '../../client/address-client.js';
 import { FathomError, type ReplayPage } from '../../client/index.js';
 import { reloadMs } from '../state/load.js';
 import { pause } from '../state/pause.js';
-import { currentClient, isLive, key, messageOf } from '../state/session.js';
+import {
+  canSpare,
+  currentClient,
+  isLive,
+  key,
+  messageOf,
+  noteFailure,
+  trouble,
+} from '../state/session.js';
+import { spared } from '../state/spare.js';
 import { Value } from '../state/value.js';
 import { announce } from './announce.js';
 import { kept, update } from './kept.js';
 import type { Fired } from './kept-text.js';
 import { assess, type Rule, type Shot, UNSEEN } from './rules.js';
+import { shotOf } from './shot.js';
 
 /** The lock of the tab that watches. Pages of other origins have other locks. */
 const LOCK = 'fathom.alerts';
 /** The pause after a token could not be followed for a reason that waiting does not end. */
 const FAILED_PAUSE_MS = 30_000;
+/** The first requests are the page's, which learns the key's limits from them. */
+const BEGIN_PAUSE_MS = 1000;
 /** The score of a new snapshot is there after a moment. */
 const SCORE_PAUSE_MS = 1000;
 /** The most requests for the score of a new snapshot. */
@@ -34,17 +46,18 @@ export const readings = new Value<Readonly<Record<string, { text: string; t: num
 /** Whether this tab watches; false if another one does, or nothing is to be watched. */
 export const isWatching = new Value(false);
 
-/** Watches while there are alerts, a key, and the page is not paused. Call it once. */
+/** Watches while there are alerts, a key that the server takes, and the page is not paused. Call it once. */
 export function startWatching(): void {
   let stop: AbortController | null = null;
   const follow = (): void => {
-    const isDue = kept.value.rules.length > 0 && key.value !== null && isLive.value;
+    const hasKey = key.value !== null && trouble.value?.kind !== 'key-refused';
+    const isDue = kept.value.rules.length > 0 && hasKey && isLive.value;
     if (isDue === (stop !== null)) return;
     stop?.abort();
     stop = isDue ? new AbortController() : null;
     if (stop !== null) void asTheOnlyTab(stop.signal);
   };
-  for (const value of [kept, isLive]) value.follow(follow);
+  for (const value of [kept, isLive, trouble]) value.follow(follow);
   key.follow(() => {
     // Another key has a client of its own.
     stop?.abort();
@@ -96,6 +109,7 @@ async function watchAll(signal: AbortSignal): Promise<void> {
 
 /** Follows a token until the signal is aborted. The client reconnects by itself and misses nothing. */
 async function watch(address: string, signal: AbortSignal): Promise<void> {
+  await pause(BEGIN_PAUSE_MS, signal).catch(() => undefined);
   while (!signal.aborted) {
     try {
       const client = currentClient();
@@ -103,6 +117,7 @@ async function watch(address: string, signal: AbortSignal): Promise<void> {
       await new Token(client, address, signal).follow();
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof FathomError) noteFailure(error);
       note(address, { trouble: error instanceof FathomError ? messageOf(error) : String(error) });
     }
     await pause(FAILED_PAUSE_MS, signal).catch(() => undefined);
@@ -127,7 +142,6 @@ class Token {
   async follow(): Promise<never> {
     const { client, address, signal } = this;
     const unmeet = kept.follow(() => this.meet());
-    signal.addEventListener('abort', unmeet);
     try {
       return await this.read(client, address, signal);
     } finally {
@@ -147,6 +161,7 @@ class Token {
 
   private async read(client: AddressClient, address: string, signal: AbortSignal): Promise<never> {
     note(address, { t: null, trouble: null });
+    await spared(canSpare, signal);
     const {
       data_time: t,
       service_score: score,
@@ -154,6 +169,7 @@ class Token {
     } = await client.getScore({ address }, { signal });
     this.name(symbol);
     if (t !== null) {
+      await spared(canSpare, signal);
       const page = await client.getReplay(
         { address, from: t, to: t + 1, group: 'all' },
         { signal },
@@ -203,8 +219,10 @@ class Token {
       if (JSON.stringify(outcome.seen) !== JSON.stringify(before)) seen[rule.id] = outcome.seen;
       if (outcome.fired === null) continue;
       const { address, symbol } = rule;
-      const id = `${rule.id} ${t}`;
-      fired.push({ id, address, symbol, text: outcome.fired, dataT: t, seenT: Date.now() / 1000 });
+      const seenT = Date.now() / 1000;
+      // A revised snapshot may fire again.
+      const id = `${rule.id} ${t} ${seenT}`;
+      fired.push({ id, address, symbol, text: outcome.fired, dataT: t, seenT });
     }
     readings.set({ ...readings.value, ...read });
     // Written only if something has changed, not with each snapshot.
@@ -234,6 +252,7 @@ class Token {
     for (let tries = 1; tries <= SCORE_TRIES; tries++) {
       // The server needs a moment for it; and new snapshots may follow at once.
       await pause(tries === 1 ? SCORE_PAUSE_MS : reloadMs(), signal);
+      await spared(canSpare, signal);
       const wantedT = this.lastT;
       this.isScoreDue = false;
       const score = await client.getScore({ address }, { signal });
@@ -255,16 +274,6 @@ class Token {
       rules: now.rules.map((one) => (one.address === this.address ? { ...one, symbol } : one)),
     }));
   }
-}
-
-function shotOf({ t, price_usd, ...cells }: ReplayPage['snapshots'][number]): Shot {
-  return {
-    t,
-    priceUsd: price_usd,
-    bins: Int32Array.from(cells.bin),
-    supportUsd: Float64Array.from(cells.support_usd),
-    resistanceUsd: Float64Array.from(cells.resistance_usd),
-  };
 }
 
 function note(address: string, part: Partial<Watched>): void {

@@ -19,6 +19,7 @@ import {
   type Shot,
   UNSEEN,
 } from '../../explorer/alerts/rules.js';
+import { shotOf } from '../../explorer/alerts/shot.js';
 
 /** A snapshot with amounts by bin. */
 function shot(
@@ -159,6 +160,33 @@ describe('an alert about walls', () => {
     const all = shot(1, 100, { 90: [0, 5000] });
     const cut = { ...shot(2, 100, {}), bins: all.bins.slice(0, 80) };
     expect(firings(rule, [all, cut])).toEqual([null, null]);
+  });
+
+  it('knows of a reply that its ladder reaches as far as the usual band, whatever has depth', () => {
+    const page = (t: number, cells: [bin: number, support: number, resistance: number][]) =>
+      shotOf({
+        ...{ t, price_usd: 100, tier: 'raw' as const },
+        bin: cells.map(([bin]) => bin),
+        support_usd: cells.map(([, support]) => support),
+        resistance_usd: cells.map(([, , resistance]) => resistance),
+      });
+    const whole = page(1, [
+      [-69, 1, 0],
+      [-3, 2000, 0],
+      [69, 0, 1],
+    ]);
+    expect(whole.bins).toHaveLength(139);
+    expect([whole.bins[0], whole.supportUsd[0], whole.resistanceUsd[138]]).toEqual([-69, 1, 1]);
+    // The farthest step with depth goes: no cell is left there.
+    const series = [
+      page(1, [
+        [-1, 5, 0],
+        [-3, 2000, 0],
+      ]),
+      page(2, [[-1, 5, 0]]),
+      page(3, []),
+    ];
+    expect(firings(rule, series)).toEqual([null, expect.stringMatching(/^Wall went: /), null]);
   });
 
   it('names the three largest of many, and refuses an amount that makes a wall of everything', () => {
