@@ -1,7 +1,7 @@
 /** The files of the dataset `holders`: a mint's stored holder snapshots of a day, a row for each owner. */
 import { createHash } from 'node:crypto';
 import { holderSnapshots, ownersOfBlock } from '../../compute/holders/block-decoder.js';
-import { type OwnerNames, ownerName } from '../../compute/holders/owners.js';
+import { noNames, type OwnerNames, ownerName } from '../../compute/holders/owners.js';
 import { DAY_S } from '../../compute/time.js';
 import { SegmentGoneError } from '../contract.js';
 import type { GivenBatch, GivenColumn } from '../duckdb/given-columns.js';
@@ -10,6 +10,7 @@ import { BatchTable, number } from './batch-table.js';
 import { reachOfDay } from './depth-plan.js';
 import type { ExportJob, Window } from './job.js';
 import { dayOf, HOLDERS, holderFile, holdersOfFile } from './layout.js';
+import { digestsOfFirst } from './owner-digests.js';
 import type { ExportHolderBlock } from './source.js';
 import { StagedBlocks } from './staged-blocks.js';
 
@@ -97,15 +98,13 @@ async function exportMint(
     try {
       const days = daysOf(job, blocks, listed);
       // Read before the blocks: those that are still there afterwards name none of a later numbering.
-      let names: OwnerNames | null = null;
+      const names = days.length === 0 ? noNames() : await namesOf(job, address);
+      const digestOf = dayDigests(job, address, days, names);
       for (const day of days) {
         const file = holderFile(address, day.dayS);
-        const digest = digestOf(day);
-        if (await job.isAsListed(file, digest)) continue;
-        names ??= await namesOf(job, address);
-        const known: OwnerNames = names;
-        await job.put(file, digest, day.window, (to) =>
-          writeDay(job, address, day, known, writer, to),
+        if (await job.isAsListed(file, digestOf(day, namedIn(job, file)))) continue;
+        await job.put(file, digestOf(day, null), day.window, (to) =>
+          writeDay(job, address, day, names, writer, to),
         );
       }
       const kept = new Set(days.map(({ dayS }) => holderFile(address, dayS)));
@@ -149,10 +148,34 @@ function newestOfSteps(times: readonly number[], stepS: number | null): readonly
   return times.filter((t, i) => i + 1 === times.length || stepOf(times[i + 1]) !== stepOf(t));
 }
 
-function digestOf({ times, blocks }: HolderDay): string {
-  const hash = createHash('sha256').update(HOLDERS).update(Uint32Array.from(times));
-  for (const { checksum } of blocks) hash.update(checksum);
-  return hash.digest('hex').slice(0, 32);
+/**
+ * Digests of days: of the times, of the blocks, which have the owners' numbers, and of the names that the mint had when
+ * the file was written. The digest ends with how many these were: owners that came since change no older file.
+ * @returns a digest, given how many names its file was written with; null: with all that there are
+ */
+function dayDigests(
+  job: ExportJob,
+  address: string,
+  days: readonly HolderDay[],
+  names: OwnerNames,
+): (day: HolderDay, named: number | null) => string {
+  const all = names.offsets.length - 1;
+  const listed = days.map(({ dayS }) => namedIn(job, holderFile(address, dayS)) ?? all);
+  const ofNames = digestsOfFirst(names, [...listed, all]);
+  return ({ times, blocks }, named) => {
+    // With more names than there are, the file is of another numbering.
+    const count = named !== null && ofNames.has(named) ? named : all;
+    const hash = createHash('sha256').update(HOLDERS).update(Uint32Array.from(times));
+    for (const { checksum } of blocks) hash.update(checksum);
+    hash.update(ofNames.get(count) ?? '');
+    return `${hash.digest('hex').slice(0, 32)}-${count}`;
+  };
+}
+
+/** How many names a listed file was written with; null if it is not listed, or does not say. */
+function namedIn({ request: { folder } }: ExportJob, file: string): number | null {
+  const count = /-(\d+)$/.exec(folder.files[file]?.digest ?? '')?.[1];
+  return count === undefined ? null : Number(count);
 }
 
 async function namesOf(job: ExportJob, address: string): Promise<OwnerNames> {
