@@ -10,7 +10,7 @@ import type { ExportDirectory, ExportSource, ExportToken } from './source.js';
 /** Days of a directory that are read at once. */
 const DAYS_AT_ONCE = 32;
 /** A finer snapshot hides coarser ones that lie less than this before it. */
-const HIDING_S = Math.max(...Object.values(TIER_LENGTH_S));
+export const HIDING_S = Math.max(...Object.values(TIER_LENGTH_S));
 
 /** Some snapshots of a token. */
 export interface Planned {

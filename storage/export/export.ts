@@ -5,7 +5,14 @@ import { readStored, type TokenName } from '../contract.js';
 import { InputError } from '../errors.js';
 import type { StoreOperations } from '../operations.js';
 import { ParquetWriter } from '../parquet-file.js';
-import { type DayPlan, digestOf, reachOfDay, segmentsOf, TokenPlans } from './depth-plan.js';
+import {
+  type DayPlan,
+  digestOf,
+  HIDING_S,
+  reachOfDay,
+  segmentsOf,
+  TokenPlans,
+} from './depth-plan.js';
 import { depthSource, depthTable, shownMarkets } from './depth-rows.js';
 import { exportHolders, type SeenHolders } from './holders.js';
 import { type ExportCounts, ExportJob, type ExportRequest, type Window } from './job.js';
@@ -23,6 +30,7 @@ import {
   isScoredToken,
   otherLeg,
   planScores,
+  repricedDays,
   scoreFacts,
 } from './score-legs.js';
 import {
@@ -62,7 +70,9 @@ interface ListedFile extends NamedFile {
 /** What is known of a token's depth. */
 interface SeenDepth {
   stamp: string | null;
-  /** Of its last snapshot. */
+  /** Of its first snapshot. */
+  firstT: number;
+  /** Of its last one. */
   lastT: number;
 }
 
@@ -208,8 +218,11 @@ class DepthRun {
   private async *tasksOf(token: ExportToken): AsyncGenerator<Task> {
     const exported = this.exported(token);
     const listed = this.listed.get(tokenKey(token)) ?? [];
+    const { other } = exported;
+    // Read before the snapshots: commits during the run are looked at again.
     const span = await exported.plans.span();
-    const isChanged = await this.changedDays(token);
+    const leg = other && seenDepth(other.leg, await other.plans.span());
+    const isChanged = await this.changedDays(token, leg);
     for (const dayS of this.daysOf(span, listed)) {
       if (!isChanged(dayS)) continue;
       const ofDay = listed.filter((one) => one.dayS === dayS);
@@ -228,8 +241,6 @@ class DepthRun {
         for (const { file, tier } of own) if (!kept.has(tier)) this.job.dropped.add(file);
       }
     }
-    const { other } = exported;
-    const leg = other && seenDepth(other.leg, await other.plans.span());
     const facts = this.factsOf(token);
     this.learned.set(tokenKey(token), { ...seenDepth(token, span), leg, facts });
   }
@@ -258,8 +269,11 @@ class DepthRun {
     return known?.stamp !== token.stamp || known.lastT > this.seen.nowS;
   }
 
-  /** Which days of a token can differ from what an earlier run has seen. */
-  private async changedDays(token: ExportToken): Promise<(dayS: number) => boolean> {
+  /** Which days of a token can differ from what an earlier run has seen. @param leg what is known of the other leg now */
+  private async changedDays(
+    token: ExportToken,
+    leg: SeenDepth | null,
+  ): Promise<(dayS: number) => boolean> {
     const known = this.seen.tokens.get(tokenKey(token));
     if (known?.facts !== this.factsOf(token)) return () => true;
     const own = await this.changedSnapshots(token, known);
@@ -267,7 +281,8 @@ class DepthRun {
     if (other === null) return own;
     // The other leg's snapshots count for a day.
     const ofLeg = await this.changedSnapshots(other, known.leg);
-    return (dayS) => own(dayS) || ofLeg(dayS) || ofLeg(dayS - DAY_S);
+    const isRepriced = repricedDays(other, known.leg?.firstT ?? Infinity, leg?.firstT ?? Infinity);
+    return (dayS) => own(dayS) || ofLeg(dayS) || ofLeg(dayS - DAY_S) || isRepriced(dayS);
   }
 
   private async changedSnapshots(
@@ -281,7 +296,8 @@ class DepthRun {
     const days = new Set(revised);
     // Near a day's end, a step has snapshots of two days.
     const aroundS = this.request.view.step_s === null ? 0 : DAY_S;
-    const newS = dayOf(Math.max(0, Math.min(known.lastT, nowS))) - aroundS;
+    // What is shown since may hide snapshots before it.
+    const newS = dayOf(Math.max(0, Math.min(known.lastT, nowS) - HIDING_S)) - aroundS;
     return (dayS) =>
       dayS >= newS || [-aroundS, 0, aroundS].some((shiftS) => days.has(dayS + shiftS));
   }
@@ -358,7 +374,7 @@ class DepthRun {
 }
 
 const seenDepth = ({ stamp }: ExportToken, span: ExportDirectory['span']): SeenDepth => {
-  return { stamp, lastT: span?.lastT ?? -1 };
+  return { stamp, firstT: span?.firstT ?? Infinity, lastT: span?.lastT ?? -1 };
 };
 
 /** All tokens, a few thousand at a time. */

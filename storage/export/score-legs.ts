@@ -66,3 +66,18 @@ async function pricedFrom(
   // A snapshot that is hidden is so by one of the same hour.
   return span !== null && span.firstT < dayS - MAX_LEG_AGE_S ? 0 : firstT;
 }
+
+/**
+ * The days whose scores gain or lose a price when the first snapshot of the other leg becomes another one, besides those
+ * for which its snapshots count.
+ * @param wasT time of the first snapshot in an earlier run; Infinity: there was none
+ */
+export function repricedDays(
+  leg: ExportToken,
+  wasT: number,
+  isT: number,
+): (dayS: number) => boolean {
+  if (!isAnswering(leg) || leg.isPriced) return () => false;
+  const [sooner, later] = [Math.min(wasT, isT), Math.max(wasT, isT)];
+  return (dayS) => sooner < dayS - MAX_LEG_AGE_S && later >= dayS - MAX_LEG_AGE_S;
+}

@@ -174,6 +174,21 @@ describe('scores', () => {
           }),
         true,
       ],
+      [
+        'an older first one of a mint without a price',
+        () => commitRows(service.store, [snap(LATE, 95, 10_000)]),
+        true,
+      ],
+      [
+        'it is deleted',
+        () =>
+          commitDelete(service.store, {
+            address: LATE,
+            fromS: NOW_S - 96 * HOUR_S,
+            toS: NOW_S - 94 * HOUR_S,
+          }),
+        true,
+      ],
       ['a new one of the mint', () => commitRows(service.store, [snap(BRIDGED, 0.5, 100)]), true],
       [
         'a price',
@@ -282,8 +297,8 @@ describe('holders', () => {
       unchanged: first.written,
     });
     expect(inodesOf(out)).toEqual(before);
-    // The same times and owners, other balances.
-    const newest = new Map([[NOW_S, new Map([...held(80, 3)].map(([id, n]) => [id, n * 2]))]]);
+    // The same times, other balances, of new owners too: they change no older file.
+    const newest = new Map([[NOW_S, new Map([...held(80, 3, 70)].map(([id, n]) => [id, n * 2]))]]);
     await commitHolders(service.store, [[HELD, newest]]);
     const second = await exportTo(out, { datasets: ['holders'] }, seen);
     expect([second.written, second.removed]).toEqual([expect.any(Number), 0]);
@@ -317,6 +332,42 @@ describe('holders', () => {
       written: 0,
       removed: 0,
     });
+  });
+
+  it('are written again under other owners with the same balances', async () => {
+    const out = newFolder();
+    const seen = new Seen();
+    const mintOf = mint('K');
+    const load = (from: number, more: [number, number][] = []) =>
+      commitHolders(service.store, [
+        [
+          mintOf,
+          new Map([
+            [NOW_S - 2 * DAY_S, held(5, 1, from)],
+            ...more.map(([t, first]): [number, Held] => [t, held(9, 2, first)]),
+          ]),
+        ],
+      ]);
+    const again = (known?: Seen) => exportTo(out, { datasets: ['holders'] }, known);
+    const owners = async () => {
+      const sql = `WHERE token_address = '${mintOf}' AND t = ${NOW_S - 2 * DAY_S} ORDER BY owner`;
+      return (await rowsOf(out, 'holders', 'owner', undefined, sql)).flat();
+    };
+    await load(0);
+    await again(seen);
+    for (const [from, known] of [
+      [100, seen],
+      [200, undefined],
+    ] as const) {
+      await deleteHolders(mintOf, 0, 2 ** 32);
+      await load(from);
+      expect((await again(known)).written).toBe(1);
+      expect(await owners()).toEqual([...held(5, 1, from).keys()].sort());
+    }
+    await load(200, [[NOW_S - HOUR_S, 300]]);
+    expect((await again()).written).toBeGreaterThan(0);
+    expect((await again()).written).toBe(0);
+    await deleteHolders(mintOf, 0, 2 ** 32);
   });
 
   it('are the newest of each step', async () => {
