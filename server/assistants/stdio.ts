@@ -1,5 +1,4 @@
 /** The tools on standard input and output: one assistant that starts the process itself. */
-import { once } from 'node:events';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Source } from './call.js';
 import { mcpServer } from './mcp-server.js';
@@ -13,14 +12,29 @@ export async function serveOnStdio(
   report: (error: unknown) => void,
   stop: AbortSignal,
 ): Promise<void> {
-  const { stdin, stdout } = process;
-  const transport = new StdioServerTransport(stdin, stdout, { maxBufferSize: MAX_RPC_BYTES });
+  const transport = new EndingTransport();
   const serving = serveStdio(() => mcpServer(source, report), { transport, onerror: report });
-  try {
-    await once(stdin, 'close', { signal: stop });
-  } catch (error) {
-    if (!stop.aborted) throw error;
-  } finally {
-    await serving.close();
+  stop.addEventListener('abort', () => void serving.close(), { once: true });
+  if (stop.aborted) await serving.close();
+  await transport.ended;
+  await serving.close();
+}
+
+/**
+ * A transport that tells when it ends: with standard input, a pipe or not, with a reader of standard output that is gone,
+ * and with a message that is too long. The streams themselves do not: a file or /dev/null as standard input ends, but is
+ * never closed.
+ */
+class EndingTransport extends StdioServerTransport {
+  private end: () => void = () => undefined;
+  readonly ended = new Promise<void>((resolve) => (this.end = resolve));
+
+  constructor() {
+    super(process.stdin, process.stdout, { maxBufferSize: MAX_RPC_BYTES });
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.end();
   }
 }

@@ -1,5 +1,6 @@
 /** `fathom mcp` as an assistant uses it, on the demo market: its numbers are those of the API. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -14,7 +15,8 @@ import { atEnd, temporaryDirectory } from '../support/folders.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { heldService, KEY, MINT, NOW_S, steadyStore } from '../support/service.js';
 import { eventually } from '../support/waiting.js';
-import { cleanEnvironment, MAIN } from '../support/processes.js';
+import { MAX_RPC_BYTES } from '../../server/assistants/stdio.js';
+import { cleanEnvironment, MAIN, run } from '../support/processes.js';
 import { type Assistant, assistant } from './assistant.js';
 
 const SOL = 'So11111111111111111111111111111111111111112';
@@ -403,10 +405,28 @@ describe('fathom mcp', () => {
     expect((await fetch(`${other.url}/healthz`)).status).toBe(200);
   });
 
-  it('ends when its standard input ends, having written nothing to stdout', async () => {
-    const { status, stdout, stderr } = await fathomProcess(['mcp'], { input: '' });
-    expect([status, stdout]).toEqual([0, '']);
-    expect(stderr).toContain('serves an assistant on standard input and output');
+  // A pipe; /dev/null, which ends without being closed; and a file.
+  it.each([{ input: '' }, {}, { words: `exec "$0" "$1" mcp < "$1"` }])(
+    'ends when its standard input ends, having written nothing to stdout: %j',
+    async ({ words, ...options }: { words?: string; input?: string }) => {
+      const { status, stdout, stderr } =
+        words === undefined
+          ? await fathomProcess(['mcp'], options)
+          : await run('sh', ['-c', words, process.execPath, MAIN]);
+      expect([status, stdout]).toEqual([0, '']);
+      expect(stderr).toContain('serves an assistant on standard input and output');
+      expect(stderr).not.toContain('unsettled');
+    },
+  );
+
+  it('ends at a message that is too long, and says so', async () => {
+    const child = spawn(process.execPath, [MAIN, 'mcp'], { env: cleanEnvironment() });
+    let said = '';
+    child.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    child.stdin.on('error', () => undefined);
+    child.stdin.write('x'.repeat(MAX_RPC_BYTES + 1));
+    const [status] = await once(child, 'close');
+    expect([status, said]).toEqual([0, expect.stringMatching(/exceed/i)]);
   });
 
   it.each([
