@@ -9,7 +9,7 @@ import { tokenKey } from '../depth/catalog.js';
 import type { Cutoffs, RetentionStep } from '../depth/retention-steps.js';
 import type { DiskRoom } from '../duckdb/disk-room.js';
 import type { AppliedLog } from '../applied-log.js';
-import { ArchivedSegmentsError } from '../errors.js';
+import { ArchivedSegmentsError, PendingError, StoreUnavailableError } from '../errors.js';
 import type { Draft, KeyChange, KeyRing } from '../keys/key-ring.js';
 import type { CommitReport } from '../operations.js';
 import { type Entry, KEYS_SUBJECT, tokenSubject } from './entry.js';
@@ -65,6 +65,7 @@ export abstract class LogWriter {
    * Brings archived segments back into the store, with their blocks in the log.
    * @returns how many
    * @throws ArchiveUnavailableError if their objects cannot be read
+   * @throws StoreUnavailableError if they have to wait: the change that needs them is not in the log
    */
   protected async bringBack(needs: ArchivedNeeds): Promise<number> {
     let segments = 0;
@@ -72,6 +73,13 @@ export abstract class LogWriter {
       const bundle = await this.store.bundleOfArchived(group);
       segments += await this.commitOnce(bundle.name, 0)
         .then((report) => report.segments)
+        .catch((error: unknown) => {
+          if (!(error instanceof PendingError)) throw error;
+          throw new StoreUnavailableError(
+            `what it needs of the archive comes back into the store first, and waits (${error.message}); nothing else of this change was stored: run it again once that is over`,
+            { cause: error },
+          );
+        })
         .finally(() => bundle.discard());
     }
     return segments;
