@@ -15,6 +15,8 @@ const FLAGS = {
 } as const satisfies Flags;
 /** The most damages, and the most files of no stored segment, that the report lists. */
 const MAX_LISTED_FINDINGS = 1000;
+/** The most damages that the lines for people name: a lost bucket damages every archived segment. */
+const MAX_NAMED_DAMAGES = 20;
 /** The most files of no stored segment that the line for people names. */
 const MAX_NAMED_FILES = 3;
 
@@ -47,8 +49,8 @@ async function check(flags: FlagValues<typeof FLAGS>): Promise<void> {
     damaged,
   };
   if (damaged.length > 0) {
-    const lines = damaged.map(damageText);
-    const more = found.damages.length - damaged.length;
+    const lines = damaged.slice(0, MAX_NAMED_DAMAGES).map(damageText);
+    const more = found.damages.length - lines.length;
     if (more > 0) lines.push(`and ${count(more)} more`);
     lines.push(`${directory} is damaged in ${counted(found.damages.length, 'place')}`);
     throw new PartlyDone(new InputError(lines.join('\n'), lines), document);
