@@ -91,8 +91,11 @@ const OPERATIONS = {
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** What is in the archive, and what waits to be. */
   archiveStatus: ofStore<() => Promise<ArchiveStatus>>(),
-  /** Archives the next day that is due; null if none is. */
-  archiveNext: ofLog<() => Promise<ArchivedNext | null>>(),
+  /**
+   * Archives the next day that is due; null if none is left. The first call of a run (`beginsRun`) also tries those days
+   * again that could not be archived before.
+   */
+  archiveNext: ofLog<(beginsRun: boolean) => Promise<ArchivedNext | null>>(),
   /** The archived windows with a snapshot in `fromS <= t < toS`, of one token or of all. */
   archivedWindows:
     ofStore<(token: TokenName | null, fromS: number, toS: number) => Promise<ArchiveWindow[]>>(),
@@ -100,13 +103,13 @@ const OPERATIONS = {
   restoreArchived: ofLog<(window: ArchiveWindow) => Promise<number>>(),
   /**
    * Removes some of the objects that nothing has named within the archive's grace, nor since `keepSinceS`, which the
-   * store remembers; null: as last given. The objects are this store's from then on.
+   * store remembers; null: as last given. Refuses if the objects are another store's, unless this one takes them over.
    */
-  collectObjects: ofNode<(keepSinceS: number | null) => Promise<number>>(),
+  collectObjects: ofNode<(keepSinceS: number | null, takesOver: boolean) => Promise<number>>(),
   /**
    * Removes objects that were written before the archive's grace, and which the store has never named: those of processes
-   * that were killed before the log had their entry. One step of the list, after an object or from the first one on.
-   * Call collectObjects() before: only the owner sweeps.
+   * that were killed before the log had their entry, but also those of other stores. One step of the list, after an object
+   * or from the first one on. Refuses unless the objects are this store's.
    */
   sweepObjects: ofNode<(after: string | null) => Promise<SweptObjects>>(),
   /** Tells the server how a collector's sources do. */
@@ -225,12 +228,15 @@ export interface SweptObjects {
   next: string | null;
 }
 
-/** A day that was archived. */
+/** A day that was archived, or could not be. */
 export interface ArchivedNext {
   token: TokenName;
   tier: Tier;
   dayS: number;
+  /** 0 if it could not be archived. */
   bytes: number;
+  /** Why it could not be archived; null if it was. */
+  failure: string | null;
   /** Days that are still due. */
   left: number;
 }

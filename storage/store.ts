@@ -56,7 +56,8 @@ import { fileBytes } from './disk.js';
 import type { Archive } from './archive/archive.js';
 import type { ArchivedDay, ArchiveWindow } from './archive/archived-day.js';
 import { type ArchivedNeed, ArchivedNeeds } from './archive/archived-needs.js';
-import { bundleOfArchived } from './archive/restored-bundle.js';
+import { ObjectFaultError } from './archive/objects.js';
+import { bundleOfArchived, lostObject } from './archive/restored-bundle.js';
 import type { Archiver } from './archive/archiver.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { type ExportSource, StoreExports } from './export/source.js';
@@ -278,10 +279,16 @@ export class Store implements StoreOperations {
   }
 
   rehearse(bundle: string): Promise<CommitReport> {
-    return this.parts.commits.rehearse(async (tools) => {
+    const rehearsing = this.parts.commits.rehearse(async (tools) => {
       const frames = readBundle(this.directory, bundle);
       const { segments, replaced, deleted } = await applyBundle(frames, tools);
       return { tokens: tools.stage.touched.length, segments, replaced, deleted };
+    });
+    return rehearsing.catch(async (error: unknown) => {
+      if (!(error instanceof ObjectFaultError)) throw error;
+      const needs = this.archivedNeeds();
+      for await (const frame of readBundle(this.directory, bundle)) await needs.addFrame(frame);
+      throw await lostObject(error, [...needs.groups()].flat(), this.parts);
     });
   }
 
@@ -486,8 +493,9 @@ export class Store implements StoreOperations {
     return this.ownWriter.archive(day);
   }
 
-  async archiveNext(): Promise<ArchivedNext | null> {
-    return this.archiverOfCommands.next((day) => this.archive(day));
+  async archiveNext(beginsRun: boolean): Promise<ArchivedNext | null> {
+    const { ownWriter } = this;
+    return this.archiverOfCommands.next((day) => ownWriter.archive(day), { beginsRun });
   }
 
   /** @throws InputError if this process archives nothing */
@@ -517,9 +525,9 @@ export class Store implements StoreOperations {
     return this.ownWriter.restore(window);
   }
 
-  async collectObjects(keepSinceS: number | null): Promise<number> {
+  async collectObjects(keepSinceS: number | null, takesOver: boolean): Promise<number> {
     this.checkNamesAll();
-    return this.archiverOfCommands.collect(keepSinceS, true);
+    return this.archiverOfCommands.collect(keepSinceS, takesOver);
   }
 
   async sweepObjects(after: string | null): Promise<SweptObjects> {

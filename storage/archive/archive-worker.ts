@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { DAY_S } from '../../compute/time.js';
-import { DiskFullError, RefusalError, StoreUnavailableError } from '../errors.js';
+import { RefusalError } from '../errors.js';
 import { Trouble } from '../trouble.js';
-import { type Archiver, type DueDay, NotOwnerError, type SubmitDay } from './archiver.js';
+import { type Archiver, type DueDay, isOfEveryDay, type SubmitDay } from './archiver.js';
+import { NotOwnerError } from './owner.js';
 
 /** Time between two searches for days that are due. */
 const EVERY_MS = 60_000;
@@ -93,8 +94,7 @@ export class ArchiveWorker {
             archived.bytes += bytes;
           }
         } catch (error) {
-          // The archive or the log fails, and would for every other day.
-          if (error instanceof StoreUnavailableError || error instanceof DiskFullError) throw error;
+          if (isOfEveryDay(error)) throw error;
           // Otherwise its snapshots have changed meanwhile, and the next search finds it again, or they are damaged.
           if (!(error instanceof RefusalError)) onError(error, day);
         }

@@ -5,32 +5,32 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { type Tier, TIERS } from '../../compute/market.js';
+import { firstFrom } from '../../compute/search.js';
 import { DAY_S, isoOf } from '../../compute/time.js';
 import type { TokenName } from '../contract.js';
 import type { Catalog } from '../depth/catalog.js';
 import type { Rewrite } from '../depth/depth-commit.js';
 import type { Directories } from '../depth/directories.js';
-import { lastTime, type SegmentRef, type TierDirectory } from '../depth/directory.js';
+import { lastTime, overlapping, type SegmentRef, type TierDirectory } from '../depth/directory.js';
 import type { SampleSegments } from '../depth/samples.js';
 import { readAllBlocks, storedSegments, timedSegments } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
 import { type Statements, whereIdIn } from '../duckdb/statements.js';
-import { InputError, RefusalError } from '../errors.js';
+import { DiskFullError, messageOf, RefusalError, StoreUnavailableError } from '../errors.js';
 import { Mutex } from '../lender.js';
 import { readMeta, writeMeta } from '../meta.js';
 import type { ArchivedNext, SweptObjects } from '../operations.js';
+import { Turns } from '../turns.js';
 import { wallS } from '../wall-clock.js';
 import type { Archive } from './archive.js';
 import type { ArchivedDay } from './archived-day.js';
 import { type DayObject, objectsOfDay, SEGMENTS_PREFIX } from './day-objects.js';
 import { lostObject } from './restored-bundle.js';
 import { ObjectFaultError, type Objects } from './objects.js';
+import { claim, NotOwnerError, ownerOf } from './owner.js';
 
 /** The key of `meta` for the time since when objects stay. */
 const KEEP_SINCE_KEY = 'archive_keep_since';
-/** The object that names the log whose stores remove objects, and its length. */
-const OWNER_KEY = 'owner';
-const OWNER_BYTES = 64;
 /** Objects removed by one call of collect(). */
 const COLLECTED_AT_ONCE = 100;
 /**
@@ -40,15 +40,6 @@ const COLLECTED_AT_ONCE = 100;
 const FRESH_S = 900;
 /** An object is read back in pieces of this size. */
 const READ_BACK_BYTES = 8 * 1024 * 1024;
-
-/** The objects of the prefix are another store's: nothing is removed. */
-export class NotOwnerError extends InputError {
-  constructor(place: string) {
-    super(
-      `the objects in ${place} belong to another store, or to the log that this one had before: none is removed; if no other store uses them, fathom archive collect makes them this one's`,
-    );
-  }
-}
 
 export interface ArchiveTimes {
   /** A closed day is archived once it ended this long ago. */
@@ -87,6 +78,10 @@ export class Archiver {
   private readonly mutex = new Mutex();
   /** The days that next() takes, the next one last. */
   private queue: DueDay[] = [];
+  /** The days that next() could not archive since the first call of a run. */
+  private readonly failed = new Set<string>();
+  /** Whether the objects have an owner. */
+  private isOwned = false;
   /** Begins the order in which next() takes days that other processes may take, too. */
   private readonly order = randomUUID();
 
@@ -115,6 +110,7 @@ export class Archiver {
        FROM (${timedSegments('object_id IS NULL')}) WHERE first_t < ${endS} ORDER BY day, token_id, tier`,
     );
     const due: DueDay[] = [];
+    const turns = new Turns();
     for (const [tokenId, tier, day] of rows as [number, number, number][]) {
       const dayS = Number(day) * DAY_S;
       const directory = await directories.get(tokenId);
@@ -122,6 +118,7 @@ export class Archiver {
       const isLast = lastS >= dayS && lastS < dayS + DAY_S;
       if (!isLast && isInStore(directory[TIERS[tier]], dayS))
         due.push({ tokenId, tier: TIERS[tier], dayS });
+      await turns.take();
     }
     return due;
   }
@@ -153,6 +150,7 @@ export class Archiver {
         );
       });
     };
+    await this.claimFirst(objects);
     let bytes = 0;
     for await (const object of objectsOfDay({
       token,
@@ -175,27 +173,37 @@ export class Archiver {
 
   /**
    * Archives the next day that is due.
+   * @param beginsRun whether to try days again that could not be archived before
    * @param inAnyOrder whether other processes may do the same for this store: each then takes another day first
-   * @returns null if none is
-   * @throws as archive()
+   * @returns null if none is, but for those that could not be archived since the run began
+   * @throws StoreUnavailableError | DiskFullError, which would occur for every other day, too
    */
-  async next(submit: SubmitDay, inAnyOrder = false): Promise<ArchivedNext | null> {
+  async next(
+    submit: SubmitDay,
+    { beginsRun = false, inAnyOrder = false } = {},
+  ): Promise<ArchivedNext | null> {
+    if (beginsRun) this.failed.clear();
     if (this.queue.length === 0) {
-      this.queue = (await this.due()).reverse();
+      const due = await this.due();
+      this.queue = due.filter((day) => !this.failed.has(nameOf(day))).reverse();
       if (inAnyOrder) this.queue.sort((a, b) => this.placeOf(a) - this.placeOf(b));
     }
     for (let day; (day = this.queue.pop()) !== undefined;) {
       const row = this.parts.catalog.tokenById(day.tokenId)!.row;
       const token = { chain: row.chain, address: row.address };
+      const next = { token, tier: day.tier, dayS: day.dayS, left: this.queue.length };
       try {
         const bytes = await this.archive(day, submit);
-        if (bytes === 0) continue;
-        return { token, tier: day.tier, dayS: day.dayS, bytes, left: this.queue.length };
+        if (bytes > 0) return { ...next, bytes, failure: null };
       } catch (error) {
         // Its snapshots have changed meanwhile: the next search finds it again.
         if (error instanceof RefusalError) continue;
-        this.queue = [];
-        throw error;
+        if (isOfEveryDay(error)) {
+          this.queue = [];
+          throw error;
+        }
+        this.failed.add(nameOf(day));
+        return { ...next, bytes: 0, failure: messageOf(error) };
       }
     }
     return null;
@@ -211,7 +219,9 @@ export class Archiver {
   async collect(keepSinceS: number | null = null, takesOver = false): Promise<number> {
     const { database, archive, exclusive } = this.parts;
     const { objects } = archive;
-    if (objects === null || !(await this.checkOwns(objects, takesOver))) return 0;
+    const logId = this.parts.logId();
+    if (objects === null || logId === null) return 0;
+    await claim(objects, logId, takesOver);
     const nowS = this.nowS();
     const write = (body: (tx: Statements) => Promise<unknown>): Promise<unknown> =>
       exclusive(() => database.transaction(body));
@@ -239,14 +249,17 @@ export class Archiver {
 
   /**
    * Removes objects that this store has never named, and that were written as long ago as collect() asks for: a process
-   * was killed between the object and its entry. Looks at some objects after the key `after`; null: at the first ones.
-   * @throws NotOwnerError if another store or log names objects, too
+   * was killed between the object and its entry, or another store has archived days there, which it loses. So nothing
+   * calls this unasked, and it makes no store the owner. Looks at some objects after the key `after`; null: at the first
+   * ones.
+   * @throws NotOwnerError unless the objects are this store's already
    */
   async sweep(after: string | null): Promise<SweptObjects> {
     const { archive, database } = this.parts;
     const { objects } = archive;
-    if (objects === null || !(await this.checkOwns(objects, false)))
-      return { removed: 0, next: null };
+    if (objects === null) return { removed: 0, next: null };
+    const logId = this.parts.logId();
+    if (logId === null || (await ownerOf(objects)) !== logId) throw new NotOwnerError(objects.name);
     const listed = await objects.list(SEGMENTS_PREFIX, after);
     const beforeS = await this.unusedBeforeS();
     let removed = 0;
@@ -272,15 +285,19 @@ export class Archiver {
     return Math.min(this.nowS() - times.graceS, kept);
   }
 
-  /** Whether the store has a log, whose objects these are from now on. @throws NotOwnerError if they are another's */
-  private async checkOwns(objects: Objects, takesOver: boolean): Promise<boolean> {
-    const own = this.parts.logId();
-    if (own !== null) await checkOwner(objects, own, takesOver);
-    return own !== null;
+  /** Makes the objects this store's, if they are nobody's yet. */
+  private async claimFirst(objects: Objects): Promise<void> {
+    const logId = this.parts.logId();
+    if (this.isOwned || logId === null) return;
+    await claim(objects, logId).catch((error: unknown) => {
+      // Others may archive there, too.
+      if (!(error instanceof NotOwnerError || error instanceof ObjectFaultError)) throw error;
+    });
+    this.isOwned = true;
   }
 
   private placeOf({ tokenId, tier, dayS }: DueDay): number {
-    return crc32(`${this.order} ${tokenId} ${tier} ${dayS}`);
+    return crc32(`${this.order} ${nameOf({ tokenId, tier, dayS })}`);
   }
 
   /** Notes since when objects are unused, and that used ones are not. */
@@ -304,20 +321,11 @@ export class Archiver {
   }
 }
 
-/**
- * Only one log's stores remove objects of a prefix: others may name them, such as a copy that was started for a trial.
- * The first one that looks is it, and then whoever takes over.
- */
-async function checkOwner(objects: Objects, own: string, takesOver: boolean): Promise<void> {
-  const wanted = Buffer.from(own.padEnd(OWNER_BYTES));
-  const found = await objects.read(OWNER_KEY, 0, OWNER_BYTES).catch((error: unknown) => {
-    if (error instanceof ObjectFaultError) return null;
-    throw error;
-  });
-  if (found !== null && Buffer.compare(found, wanted) === 0) return;
-  if (found !== null && !takesOver) throw new NotOwnerError(objects.name);
-  await objects.put(OWNER_KEY, wanted, createHash('sha256').update(wanted).digest('hex'));
-}
+const nameOf = ({ tokenId, tier, dayS }: DueDay): string => `${tokenId} ${tier} ${dayS}`;
+
+/** Whether the archive, the log or the disk fails, and not one day. */
+export const isOfEveryDay = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError || error instanceof DiskFullError;
 
 /** A commit has replaced some of the day's segments while they were read. */
 function changed({ chain, address }: TokenName, tier: Tier, dayS: number): RefusalError {
@@ -327,10 +335,12 @@ function changed({ chain, address }: TokenName, tier: Tier, dayS: number): Refus
 }
 
 /** Whether the store itself has snapshots of a day. */
-function isInStore(segments: TierDirectory, dayS: number): boolean {
-  return segments.some(
-    ({ isArchived, times }) => !isArchived && times.some((t) => t >= dayS && t < dayS + DAY_S),
-  );
+export function isInStore(segments: TierDirectory, dayS: number): boolean {
+  const endS = dayS + DAY_S;
+  const { from, to } = overlapping(segments, dayS, endS - 1);
+  return segments
+    .slice(from, to)
+    .some(({ isArchived, times }) => !isArchived && times[firstFrom(times, dayS)] < endS);
 }
 
 /** Writes an object, then reads it back: what the store gives up must be there. */

@@ -176,14 +176,17 @@ export class LogNode {
       rotateKey: (key, overlapS) => publisher.rotateKey(key, overlapS),
       revokeKey: (key) => publisher.revokeKey(key),
       changeSettings: (settings) => publisher.changeSettings(settings),
-      archiveNext: async () => {
+      archiveNext: async (beginsRun) => {
         // Several nodes may be told to archive at once: each takes the days in an order of its own.
-        return this.options.store.archiverOfCommands.next((day) => this.archive(day), true);
+        return this.options.store.archiverOfCommands.next((day) => this.archive(day), {
+          beginsRun,
+          inAnyOrder: true,
+        });
       },
       restoreArchived: (window) => publisher.restore(window),
-      collectObjects: async (keepSinceS) => {
+      collectObjects: async (keepSinceS, takesOver) => {
         await this.checkCurrent();
-        return this.options.store.archiverOfCommands.collect(keepSinceS, true);
+        return this.options.store.archiverOfCommands.collect(keepSinceS, takesOver);
       },
       sweepObjects: async (after) => {
         await this.checkCurrent();

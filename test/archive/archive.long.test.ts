@@ -279,7 +279,7 @@ describe('Changes of archived days', () => {
     const store = await openStore(data.path, { archive });
     await commitRows(store, history());
     const archiveAll = async (): Promise<void> => {
-      while ((await store.archiveNext()) !== null);
+      while ((await store.archiveNext(false)) !== null);
     };
     await archiveAll();
     // Long series need no object: the entries had the samples.
@@ -305,8 +305,8 @@ describe('Changes of archived days', () => {
       due: 0,
     });
     clockS = Math.ceil(Date.now() / 1000) + 1;
-    expect(await store.collectObjects(0)).toBe(0);
-    expect(await store.collectObjects(Infinity)).toBe(2);
+    expect(await store.collectObjects(0, false)).toBe(0);
+    expect(await store.collectObjects(Infinity, false)).toBe(2);
     clockS = NOW;
     expect(await store.archiveStatus()).toMatchObject({ objects: OBJECTS - 1, unused: 0 });
     expect(await storedSnapshots(store, tokenOf(store))).toEqual(before);
@@ -315,10 +315,14 @@ describe('Changes of archived days', () => {
     const folder = path.join(objects, 'segments', 'mainchain', MINT, 'raw');
     const lost = readdirSync(folder).find((name) => name.startsWith('2026-11-09'))!;
     rmSync(path.join(folder, lost));
-    for (const t of [T0 + 2 * DAY_S + 450, T0 + 3 * DAY_S - 450]) {
-      await expect(commitRows(store, [snapshot(t, [orca([[3, 0, 99]])])])).rejects.toThrow(
-        '--tier raw --from 2026-11-09T00:00:00Z --to 2026-11-09T23:55:01Z',
-      );
+    const wayOut = '--tier raw --from 2026-11-09T00:00:00Z --to 2026-11-09T23:55:01Z';
+    for (const rehearse of [false, true]) {
+      for (const t of [T0 + 2 * DAY_S + 450, T0 + 3 * DAY_S - 450]) {
+        const changing = commitRows(store, [snapshot(t, [orca([[3, 0, 99]])])], { rehearse });
+        await expect(changing).rejects.toThrow(wayOut);
+      }
+      const part = { address: MINT, fromS: T0 + 2 * DAY_S + 450, toS: T0 + 2 * DAY_S + 900 };
+      await expect(commitDelete(store, part, { rehearse })).rejects.toThrow(wayOut);
     }
     await commitDelete(store, { address: MINT, fromS: T0 + 2 * DAY_S, toS: T0 + 3 * DAY_S });
     await store.close();
@@ -328,7 +332,7 @@ describe('Changes of archived days', () => {
 });
 
 describe('Objects that no entry names', () => {
-  it('are removed by fathom archive collect after the grace, and no others', async () => {
+  it('are removed by fathom archive collect --unnamed after the grace, and no others', async () => {
     const data = copyOfSource();
     const place = await openObjects({
       url: s3.url,
@@ -344,15 +348,20 @@ describe('Objects that no entry names', () => {
       fathom(['archive', ...words, '--data', data, ...archiveFlags('0'), ...more], environment);
     expect(await run(['run'])).toMatchObject({ status: 0 });
     expect(await run(['collect'])).toMatchObject({ stderr: 'removed 0 objects\n' });
+    /** After which only the flag finds what the store never named. */
+    const swept = (...more: string[]) => run(['collect'], '--unnamed', ...more);
     s3.objects.get(`fathom/${stray}`)!.writtenMs -= 8 * DAY_S * 1000;
-    expect(await run(['collect'], '--keep-since', '-30d')).toMatchObject({
-      stderr: 'removed 0 objects\n',
-    });
-    expect(await run(['collect'], '--keep-since', 'now')).toMatchObject({
-      stderr: 'removed 1 object\n',
-    });
+    for (const since of ['-30d', 'now']) {
+      expect(await run(['collect'], '--keep-since', since)).toMatchObject({
+        stderr: 'removed 0 objects\n',
+      });
+    }
+    expect(await run(['collect'], '--keep-since', '-30d')).toMatchObject({ status: 0 });
+    expect(await swept()).toMatchObject({ stderr: 'removed 0 objects\n' });
+    expect(await run(['collect'], '--keep-since', 'now')).toMatchObject({ status: 0 });
+    expect(await swept()).toMatchObject({ stderr: 'removed 1 object\n' });
     for (const [, object] of s3.objects) object.writtenMs -= 100 * DAY_S * 1000;
-    expect(await run(['collect'])).toMatchObject({ stderr: 'removed 0 objects\n' });
+    expect(await swept()).toMatchObject({ stderr: 'removed 0 objects\n' });
     expect(archivedDays().length).toBe(OBJECTS);
     const words = ['check', '--data', data, '--archive'];
     expect(await fathom(words, environment)).toMatchObject({ status: 0 });
@@ -365,7 +374,7 @@ describe('A copy of a store', () => {
     const objects = temporaryDirectory();
     const store = await openStore(data.path, { archive: archiveIn(objects, () => clockS) });
     await commitRows(store, history());
-    while ((await store.archiveNext()) !== null);
+    while ((await store.archiveNext(false)) !== null);
     clockS = Math.ceil(Date.now() / 1000) + 1;
     expect(await store.archiver?.collect()).toBe(0);
     const expected = await storedSnapshots(store, tokenOf(store));
@@ -379,12 +388,133 @@ describe('A copy of a store', () => {
     await commitDelete(other, { address: MINT, fromS: T0, toS: T0 + DAY_S });
     await expect(other.archiver?.collect()).rejects.toThrow('belong to another store');
     expect(await storedSnapshots(store, tokenOf(store))).toEqual(expected);
-    expect(await other.collectObjects(null)).toBe(1);
+    await expect(other.collectObjects(null, false)).rejects.toThrow('collect --take-over');
+    expect(await other.collectObjects(null, true)).toBe(1);
     await expect(store.archiver?.collect()).rejects.toThrow('belong to another store');
     await other.close();
     await store.close();
     data.remove();
     rmSync(objects, { recursive: true });
+  });
+});
+
+describe('Two stores in one prefix', () => {
+  it('lose nothing by what the other removes, unless it is told to remove the unnamed', async () => {
+    const data = copyOfSource();
+    const copy = path.join(temporaryDirectory(), 'copy');
+    const run = (own: string, ...words: string[]) =>
+      fathom(['archive', ...words, '--data', own, ...archiveFlags('0')], environment);
+    const isWhole = async (own: string): Promise<void> => {
+      const checked = await fathom(['check', '--data', own, '--archive'], environment);
+      expect(checked).toMatchObject({ status: 0 });
+    };
+    /** Another row of the first day, which becomes another object. */
+    const change = async (own: string, bin: number): Promise<void> => {
+      const file = path.join(temporaryDirectory(), 'late.ndjson');
+      const row = snapshot(T0 + 450, [orca([[bin, 0, 99]])]);
+      writeFileSync(file, JSON.stringify(row));
+      const loaded = await fathom(['ingest', 'snapshots', file, '--data', own], environment);
+      expect(loaded).toMatchObject({ status: 0 });
+      expect(await run(own, 'run')).toMatchObject({ status: 0 });
+    };
+    // Whoever archives first is the owner, even if it has yet to collect.
+    expect(await run(data, 'run')).toMatchObject({ status: 0 });
+    expect(await fathom(['backup', '--data', data, '--out', copy])).toMatchObject({ status: 0 });
+    expect((await run(copy, 'collect', '--unnamed')).stderr).toContain('another store');
+    await change(copy, 3);
+    await change(data, 4);
+    expect(archivedDays().length).toBe(OBJECTS + 2);
+    for (const [, object] of s3.objects) object.writtenMs -= 100 * DAY_S * 1000;
+
+    expect(await run(data, 'collect')).toMatchObject({ stderr: 'removed 0 objects\n' });
+    await isWhole(copy);
+    expect((await run(copy, 'collect')).stderr).toContain('collect --take-over');
+    const both = await run(copy, 'collect', '--take-over', '--unnamed');
+    expect([both.status, both.stderr]).toEqual([1, expect.stringContaining('--unnamed: not with')]);
+    const taken = await run(copy, 'collect', '--take-over');
+    expect(taken).toMatchObject({ stderr: 'removed 0 objects\n' });
+    await isWhole(data);
+    expect((await run(data, 'collect', '--unnamed')).stderr).toContain('another store');
+    expect(await run(copy, 'collect', '--unnamed')).toMatchObject({
+      stderr: 'removed 1 object\n',
+    });
+    await isWhole(copy);
+  });
+
+  it('have the owner that they had if its name cannot be read whole', async () => {
+    const data = copyOfSource();
+    const run = (...words: string[]) =>
+      fathom(['archive', ...words, '--data', data, ...archiveFlags('0')], environment);
+    const owner = { bytes: Buffer.from('another'), writtenMs: Date.now() };
+    s3.objects.set('fathom/owner', owner);
+    expect((await run('collect')).status).toBe(1);
+    expect(s3.objects.get('fathom/owner')).toBe(owner);
+    expect(await run('run')).toMatchObject({ status: 0 });
+    expect(s3.objects.get('fathom/owner')).toBe(owner);
+    expect(await run('collect', '--take-over')).toMatchObject({ status: 0 });
+    expect(await run('collect')).toMatchObject({ status: 0 });
+  });
+});
+
+describe('A lost object', () => {
+  const late = (day: number): SnapshotRow => snapshot(T0 + day * DAY_S + 450, [orca([[3, 0, 99]])]);
+
+  it('keeps no other day from the archive', async () => {
+    const data = copyOfSource();
+    const objects = temporaryDirectory();
+    const flags = ['--data', data, '--archive-url', pathToFileURL(objects).href];
+    const run = () => fathom(['archive', 'run', ...flags, '--archive-after', '1h', '--json']);
+    expect(await run()).toMatchObject({ status: 0 });
+    const file = path.join(temporaryDirectory(), 'late.ndjson');
+    writeFileSync(file, [0, 1, 2].map((day) => JSON.stringify(late(day))).join('\n'));
+    const loaded = await fathom(['ingest', 'snapshots', file, '--data', data]);
+    expect(loaded).toMatchObject({ status: 0 });
+    const folder = path.join(objects, 'segments', 'mainchain', MINT, 'raw');
+    for (const name of readdirSync(folder))
+      if (name.startsWith('2026-11-07')) rmSync(path.join(folder, name));
+
+    for (const days of [2, 0]) {
+      const { status, stdout, stderr } = await run();
+      expect(status).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ days, failed_days: 1 });
+      expect(stderr).toMatch(/fathom delete .*--tier raw --from 2026-11-07T/);
+      expect(stderr).toMatch(/1 day could not be archived\n$/);
+    }
+    // What one process could not archive, its next run tries again.
+    const archive = { ...archiveIn(objects, () => NOW), cacheBytes: 0 };
+    const store = await openStore(data, { archive });
+    for (const beginsRun of [false, false, true, false]) {
+      const next = await store.archiveNext(beginsRun);
+      if (beginsRun) expect(next?.failure).toContain('fathom delete');
+    }
+    expect(await store.archiveNext(false)).toBeNull();
+    await store.close();
+  });
+
+  it('is one of twenty that fathom check --archive names', async () => {
+    const data = path.join(temporaryDirectory(), 'data');
+    const objects = temporaryDirectory();
+    const store = await openStore(data, { archive: archiveIn(objects, () => NOW) });
+    const days = Array.from({ length: 30 }, (_, i) => T0 - i * DAY_S);
+    await commitRows(
+      store,
+      days.map((t) => snapshot(t, [orca([[3, 0, 99]])])),
+    );
+    while ((await store.archiveNext(false)) !== null);
+    await store.close();
+    rmSync(path.join(objects, 'segments'), { recursive: true });
+    const check = ['check', '--archive', '--data', data];
+    const document = JSON.parse((await fathom([...check, '--json'])).stdout) as {
+      damage_count: number;
+      damaged: unknown[];
+    };
+    expect(document.damage_count).toBeGreaterThan(20);
+    expect(document.damaged.length).toBe(document.damage_count);
+    const { status, stderr } = await fathom(check);
+    const lines = stderr.trim().split('\n');
+    expect([status, lines.length]).toEqual([1, 22]);
+    expect(lines[20]).toBe(`and ${document.damage_count - 20} more`);
+    expect(lines[21]).toContain('is damaged in');
   });
 });
 

@@ -60,7 +60,7 @@ const FIRST_WINDOW = { fromS: T0, toS: T0 + DAY_S } as const;
 const archiveOf = (objects: string) => ({ ...archiveIn(objects, () => NOW), cacheBytes: 0 });
 
 async function archiveAll(store: Store): Promise<void> {
-  while ((await store.archiveNext()) !== null);
+  while ((await store.archiveNext(false)) !== null);
 }
 
 const storedOf = (store: Store, address: string) =>

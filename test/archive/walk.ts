@@ -155,7 +155,8 @@ export class Walk {
         expect(await store.archivedWindows(null, 0, END)).toEqual([]);
         return;
       case 'collect':
-        while ((await this.atEnd(() => store.collectObjects(Infinity))) > 0);
+        // The store may be a copy of the owner.
+        while ((await this.atEnd(() => store.collectObjects(Infinity, true))) > 0);
         expect((await store.archiveStatus()).unused).toBe(0);
         return;
       case 'settle':
@@ -256,7 +257,7 @@ export class Walk {
     renameSync(this.objects, away);
     const due = await this.store.archiver?.due();
     if (due?.length !== 0) {
-      await expect(this.store.archiveNext()).rejects.toThrow('cannot');
+      await expect(this.store.archiveNext(false)).rejects.toThrow('cannot');
       expect(await this.store.archiver?.due()).toEqual(due);
     }
     renameSync(away, this.objects);

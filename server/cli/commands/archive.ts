@@ -6,7 +6,15 @@ import { ARCHIVE_FLAGS } from '../archive-settings.js';
 import { defineCommand } from '../command.js';
 import { type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { storedToken, token as tokenOf, TOKEN_FORMS } from '../named-token.js';
-import { count, counted, mebibytes, printJson, printLine, printNote } from '../output.js';
+import {
+  count,
+  counted,
+  mebibytes,
+  PartlyDone,
+  printJson,
+  printLine,
+  printNote,
+} from '../output.js';
 import { onStore } from '../runtime.js';
 import { archiveInEffect } from '../serve-options.js';
 
@@ -61,7 +69,7 @@ export const status = defineCommand({
 
 /** A line for a day that is done. */
 function printDay(
-  { token: { chain, address }, tier, dayS }: Omit<ArchivedNext, 'bytes' | 'left'>,
+  { token: { chain, address }, tier, dayS }: Omit<ArchivedNext, 'bytes' | 'failure' | 'left'>,
   what: string,
   left: number,
 ): void {
@@ -69,27 +77,42 @@ function printDay(
   printNote(`${chain}:${address}  ${tier}  ${date}  ${what}  ${count(left)} left`);
 }
 
+/** The most days that could not be archived whose reasons `run` names. */
+const MAX_NAMED_FAILURES = 20;
+
 export const run = defineCommand({
   about:
-    'Archives every day that is due, now and in the foreground. A server with an archive does so by itself.',
+    'Archives every day that is due, now and in the foreground. A server with an archive does so by itself. If some days cannot be archived, it goes on with the others, names the reasons at the end, and exits with 1.',
   flags: FLAGS,
   examples: [
     'fathom archive run --data data',
     'fathom archive run --archive-url file:///mnt/history --archive-after 1h',
   ],
   run: async (flags) => {
-    const archived = { days: 0, bytes: 0 };
+    const done = { days: 0, bytes: 0, failed_days: 0 };
+    const reasons: string[] = [];
     await storeBy(flags)(async (store) => {
-      for (let next; (next = await store.archiveNext()) !== null;) {
-        const { token, tier, dayS, bytes, left } = next;
-        archived.days++;
-        archived.bytes += bytes;
-        printDay({ token, tier, dayS }, mebibytes(bytes), left);
+      for (let next = await store.archiveNext(true); next !== null;) {
+        const { bytes, failure, left } = next;
+        if (failure === null) {
+          done.days++;
+          done.bytes += bytes;
+          printDay(next, mebibytes(bytes), left);
+        } else {
+          if (++done.failed_days <= MAX_NAMED_FAILURES) reasons.push(failure);
+          printDay(next, 'not archived', left);
+        }
+        next = await store.archiveNext(false);
       }
     });
-    const { days, bytes } = archived;
-    printNote(`archived ${counted(days, 'day')}, ${mebibytes(bytes)}`);
-    if (flags.json) printJson({ days, bytes });
+    printNote(`archived ${counted(done.days, 'day')}, ${mebibytes(done.bytes)}`);
+    if (done.failed_days > 0) {
+      const more = done.failed_days - reasons.length;
+      if (more > 0) reasons.push(`and ${count(more)} more`);
+      reasons.push(`${counted(done.failed_days, 'day')} could not be archived`);
+      throw new PartlyDone(new InputError(reasons.join('\n'), reasons), done);
+    }
+    if (flags.json) printJson(done);
   },
 });
 
@@ -141,7 +164,7 @@ export const restore = defineCommand({
 
 export const collect = defineCommand({
   about:
-    'Removes the objects that nothing has named any more for the grace. With --keep-since it, and the server from then on, also keep those that were named at that time or later: give the time of the oldest backup that you keep. Makes the store the owner of the objects, if another one was.',
+    "Removes the objects that the store named once, and that nothing has named for the grace. With --keep-since it, and the server from then on, also keep those that were named at that time or later: give the time of the oldest backup that you keep. Refuses if the objects are another store's.",
   flags: {
     ...FLAGS,
     'keep-since': {
@@ -150,26 +173,39 @@ export const collect = defineCommand({
       default: 'as last given',
       read: instant,
     },
+    'take-over': {
+      meaning: "makes the objects this store's, if they were another's, which then removes none",
+    },
+    unnamed: {
+      meaning:
+        "also removes what this store never named, even another store's days, which are then lost",
+    },
   },
   examples: [
     'fathom archive collect --keep-since 2026-11-01 --data data',
     'fathom archive collect --json',
   ],
   run: async (flags) => {
-    const { 'keep-since': keepSinceS = null, json } = flags;
+    const { 'keep-since': keepSinceS = null, 'take-over': takesOver, unnamed, json } = flags;
+    if (takesOver && unnamed) {
+      throw new InputError(
+        '--unnamed: not with --take-over: until now, another store named objects there; check that it is gone, then run collect --unnamed',
+      );
+    }
     let objects = 0;
     await storeBy(flags)(async (store) => {
-      for (let removed = 1; removed > 0; objects += removed) {
-        removed = await store.collectObjects(keepSinceS);
-      }
+      // Before collecting, which makes the store the owner if there is none.
       for (
         let after: string | null = null, isFirst = true;
-        isFirst || after !== null;
-        isFirst = false
+        unnamed && (isFirst || after !== null);
       ) {
         const swept = await store.sweepObjects(after);
         objects += swept.removed;
         after = swept.next;
+        isFirst = false;
+      }
+      for (let removed = 1; removed > 0; objects += removed) {
+        removed = await store.collectObjects(keepSinceS, takesOver);
       }
     });
     printNote(`removed ${counted(objects, 'object')}`);
