@@ -1,7 +1,7 @@
 /** The lines of a chart that compares tokens, or the venues of one token. */
 import type { DepthSeries } from '../../client/index.js';
 import { stepSeconds } from '../heatmap/detail.js';
-import { type Gap, gapBetween } from '../state/gaps.js';
+import { type Gap, gapBetween, longestWholeS } from '../state/gaps.js';
 import type { Metric } from '../state/url.js';
 
 export interface ChartLine {
@@ -42,7 +42,9 @@ export function linesOf(
   const place = new Map(t.map((time, at) => [time, at]));
   const lines = compared.flatMap((one) => {
     const own = timesOf(one);
-    const [first, last] = [place.get(own[0]) ?? Infinity, place.get(own.at(-1) ?? 0) ?? -1];
+    const first = place.get(own[0]) ?? Infinity;
+    // The newest point counts until the newest one of all, unless it is old.
+    const last = isOld(one, newestT) ? (place.get(own.at(-1) ?? 0) ?? -1) : Infinity;
     return partsOf(one, metric).map(({ values, ...named }): ChartLine => {
       const spread = t.map((_, at) => (at > first && at < last ? undefined : null));
       const line: (number | null | undefined)[] = spread;
@@ -52,6 +54,11 @@ export function linesOf(
     });
   });
   return { t, lines };
+}
+
+/** Whether snapshots are missing since a series' newest one. */
+function isOld({ series: { snapshot_t: times, step } }: Compared, newestT: number): boolean {
+  return newestT - (times.at(-1) ?? -Infinity) > longestWholeS(times, stepSeconds(step));
 }
 
 /** Times between two points at which the history has a gap. */

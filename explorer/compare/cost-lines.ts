@@ -1,7 +1,7 @@
 /** The costs of an order over time as lines. */
 import { stepFor } from '../heatmap/detail.js';
 import { type Cost, costIn, type CostPoint, type CostUnit } from '../orders/cost.js';
-import { GAP_INTERVALS } from '../state/gaps.js';
+import { longestWholeS } from '../state/gaps.js';
 import { type Preset, PRESET_S } from '../state/url.js';
 import type { ChartLine } from './compared.js';
 
@@ -69,10 +69,7 @@ export function linesOfCosts(
 
 /** The snapshots that the next one, or the newest one of all tokens, follows late. */
 function breaksOf(course: readonly TimedCost[], stepLengthS: number, newestT: number): number[] {
-  const intervals = course.slice(1).map(({ t }, i) => t - course[i].t);
-  const usual = intervals.toSorted((a, b) => a - b)[intervals.length >> 1] ?? 0;
-  const mostS = GAP_INTERVALS * Math.max(usual, stepLengthS);
-  return course
-    .filter(({ t }, i) => (course.at(i + 1)?.t ?? newestT) - t > mostS)
-    .map(({ t }) => t);
+  const times = course.map(({ t }) => t);
+  const mostS = longestWholeS(times, stepLengthS);
+  return times.filter((t, i) => (times.at(i + 1) ?? newestT) - t > mostS);
 }

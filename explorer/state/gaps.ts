@@ -2,7 +2,7 @@
 import type { Coverage } from '../../client/index.js';
 
 /** As for the gaps of a tier: longer than this many usual intervals. */
-export const GAP_INTERVALS = 3;
+const GAP_INTERVALS = 3;
 
 /** Between two neighbouring snapshots, epoch seconds. */
 export interface Gap {
@@ -40,3 +40,10 @@ export function gapsOf({ tiers, gaps }: Pick<Coverage, 'tiers' | 'gaps'>): Gap[]
 /** The first gap between two times at which there are snapshots; undefined if the history is whole between them. */
 export const gapBetween = (gaps: readonly Gap[], from: number, to: number): Gap | undefined =>
   gaps.find((gap) => gap.to > from && gap.from < to);
+
+/** The longest time that is no gap between the snapshots of steps, by the times of those that there are. */
+export function longestWholeS(times: readonly number[], stepS: number): number {
+  const intervals = times.slice(1).map((t, i) => t - times[i]);
+  const usualS = intervals.toSorted((a, b) => a - b)[intervals.length >> 1] ?? 0;
+  return GAP_INTERVALS * Math.max(usualS, stepS);
+}

@@ -181,6 +181,23 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(haveChanged).toEqual([true, true]);
   });
 
+  it('compares the newest depths of tokens whose snapshots are at different times', async () => {
+    const page = await at(`#/compare?tokens=${SOL},${BARN}&window=1h`);
+    const newest = async (symbol: string, token: string): Promise<string> => {
+      const types = 'onchain_pool,onchain_limit_order,cex_spot,cex_perp';
+      const last = `from=${NOW_S - 200}&to=${NOW_S + 60}&step=1m&pct=2&types=${types}`;
+      const { support_usd: support, resistance_usd: resistance } = await replyTo<
+        Record<string, number[][]>
+      >(`/depth-series/${token}?${last}`);
+      return `${symbol} ${usd((support[0].at(-1) ?? NaN) + (resistance[0].at(-1) ?? NaN))}`;
+    };
+    const all = await Promise.all([newest('SOL', SOL), newest('BARN', BARN)]);
+    const legend = page.locator('.line-chart li');
+    await expect
+      .poll(async () => (await legend.allTextContents()).map((text) => text.trim()))
+      .toEqual(all);
+  });
+
   it('compares tokens, and the venues of one', async () => {
     const page = await at('#/compare');
     await page.getByText('Add a token or two.').waitFor();

@@ -84,9 +84,9 @@ describe('what is compared', () => {
   ];
 
   it.each([
-    ['depth', [30, 60, undefined, 90], [null, 15, 18, null]],
-    ['score', [1, null, undefined, 4], [null, null, 3, null]],
-    ['price', [0, -0.5, undefined, 1], [null, 0, 0.25, null]],
+    ['depth', [30, 60, undefined, 90], [null, 15, 18, undefined]],
+    ['score', [1, null, undefined, 4], [null, null, 3, undefined]],
+    ['price', [0, -0.5, undefined, 1], [null, 0, 0.25, undefined]],
   ] as const)('has its %s on one time axis', (metric, a, b) => {
     expect(linesOf(compared, metric)).toEqual({
       t: [1, 2, 3, 4],
@@ -106,13 +106,26 @@ describe('what is compared', () => {
       gaps: [],
       series: seriesOf([60, 600], [1, 2], [1, 1]),
     };
-    const { t, lines } = linesOf([{ address: 'a', label: 'A', gaps, series }, other], 'depth');
-    expect(t).toEqual([60, 120, 300, 301, 600, 900]);
-    const [{ values }, { values: others }] = lines;
-    expect(values).toEqual([3, 6, 9, null, undefined, 12]);
-    expect(others).toEqual([3, undefined, undefined, undefined, 6, null]);
-    expect(t.map((_, at) => valueAt(values, at))).toEqual([3, 6, 9, null, null, 12]);
-    expect(t.map((_, at) => valueAt(others, at))).toEqual([3, 3, 3, 3, 6, null]);
+    // Its snapshots end 5 usual intervals before the newest one.
+    const ended = {
+      address: 'c',
+      label: 'C',
+      gaps: [],
+      series: { ...seriesOf([60, 180, 300], [1, 2, 3], [1, 1, 1]), step: '1m' as const },
+    };
+    const { t, lines } = linesOf(
+      [{ address: 'a', label: 'A', gaps, series }, other, ended],
+      'depth',
+    );
+    expect(t).toEqual([60, 120, 180, 300, 301, 600, 900]);
+    const [{ values }, { values: others }, { values: old }] = lines;
+    expect(values).toEqual([3, 6, undefined, 9, null, undefined, 12]);
+    expect(others).toEqual([3, undefined, undefined, undefined, undefined, 6, undefined]);
+    expect(old).toEqual([3, undefined, 6, 9, null, null, null]);
+    expect(t.map((_, at) => valueAt(values, at))).toEqual([3, 6, 6, 9, null, null, 12]);
+    // The newest value counts while the next one is not late.
+    expect(t.map((_, at) => valueAt(others, at))).toEqual([3, 3, 3, 3, 3, 6, 6]);
+    expect(t.map((_, at) => valueAt(old, at))).toEqual([3, 3, 6, 9, null, null, null]);
   });
 
   it('is of the venues or types that are ticked: at first all, and none is never', () => {
