@@ -167,7 +167,13 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     await expect
       .poll(amounts)
       .toEqual([usd(29_000), expect.stringMatching(/^\d+\.\d$/), usd(12_000), usd(8000)]);
-    expect((await colouredRows(page, '.strip:first-child canvas')).length).toBeGreaterThan(1);
+    // The depth has the colour of its venue, and the lines have those of both sides.
+    const venue = await page.evaluate<string>(
+      `getComputedStyle(document.querySelector('.strip:first-child .strip-legend i')).backgroundColor`,
+    );
+    expect(venue).toMatch(/^rgb\(/);
+    const rows = await colouredRows(page, '.strip:first-child canvas', venue);
+    expect(rows.length).toBeGreaterThan(1);
     expect((await colouredRows(page, 'canvas.is-depth')).length).toBeGreaterThan(1);
   });
 });
@@ -178,8 +184,13 @@ function amountOf(text: string): number {
   return Number(digits) * { '': 1, K: 1e3, M: 1e6, B: 1e9 }[unit as 'K'];
 }
 
-/** The rows of a strip, in CSS pixels, that have a pixel in one of the two colours of depth left of the scale. */
-async function colouredRows(page: Page, canvas: string): Promise<number[]> {
+/**
+ * The rows of a strip, in CSS pixels, that have a pixel of a colour left of the scale.
+ *
+ * @param colour `rgb(1, 2, 3)`; default: either colour of depth
+ */
+async function colouredRows(page: Page, canvas: string, colour = ''): Promise<number[]> {
+  const rgb = colour.match(/\d+/g)?.map(Number) ?? null;
   const plot = (await page.locator('.heatmap-cells').boundingBox()) ?? fail();
   return page.evaluate(`(() => {
     const canvas = document.querySelector('${canvas}');
@@ -189,7 +200,10 @@ async function colouredRows(page: Page, canvas: string): Promise<number[]> {
     copy.drawImage(canvas, 0, 0);
     const { data } = copy.getImageData(0, 0, ${Math.floor(plot.width)}, height);
     const perRow = data.length / height;
-    const isColoured = (at) => data[at + 3] > 60 && Math.abs(data[at] - data[at + 2]) > 60;
+    const rgb = ${JSON.stringify(rgb)};
+    const isColoured = (at) =>
+      data[at + 3] > 60 &&
+      (rgb === null ? Math.abs(data[at] - data[at + 2]) > 60 : rgb.every((one, i) => data[at + i] === one));
     const hasColour = (row) => {
       for (let at = row * perRow; at < (row + 1) * perRow; at += 4) if (isColoured(at)) return true;
       return false;
