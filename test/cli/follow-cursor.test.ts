@@ -1,13 +1,15 @@
 /** `fathom follow --cursor-file`: a run goes on where the one before ended. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import { CursorFile } from '../../server/cli/cursor-file.js';
 import { fathom, newKey, serveHere, type Service } from '../support/cli.js';
-import { temporaryDirectory } from '../support/folders.js';
+import { atEnd, temporaryDirectory } from '../support/folders.js';
 import { deleteSnapshots, ingestCells } from '../support/live-client.js';
-import type { Ended } from '../support/processes.js';
+import { type Ended, MAIN } from '../support/processes.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
 import { Follower } from './following.js';
@@ -118,6 +120,57 @@ it('takes back what a killed run may have printed, so that deletions since are t
   ]);
   await follower.kill('SIGINT');
 });
+
+it('takes back what the first run may have printed, too', async () => {
+  const times = [T0 + 7200, T0 + 7260];
+  await ingestCells(
+    directory,
+    times.map((t) => [t, 6]),
+  );
+  const words = [MINT, '--from', String(times[0]), '--group', 'all', '--url', service.url];
+  const follower = new Follower(words, key);
+  // A reader that does not read: the run stays within its first message.
+  const full = fullPipe();
+  const first = spawn(
+    process.execPath,
+    [MAIN, 'follow', ...words, '--cursor-file', follower.cursorFile],
+    { env: { ...process.env, FATHOM_KEY: key }, stdio: ['ignore', full, 'ignore'] },
+  );
+  const ended = once(first, 'exit');
+  await eventually(
+    'its times',
+    () => follower.hasCursor && readFileSync(follower.cursorFile, 'utf8').includes('"printing"'),
+  );
+  first.kill('SIGKILL');
+  await ended;
+  await deleteSnapshots(directory, times[0], times[0] + 1);
+  follower.start();
+  await eventually('what came', () => follower.read().messages.length >= 2);
+  expect(follower.read().messages.slice(0, 2)).toMatchObject([
+    { type: 'deleted', t: times },
+    { type: 'snapshots', snapshots: [{ t: times[1] }] },
+  ]);
+  await follower.kill('SIGINT');
+  await deleteSnapshots(directory, times[1], times[1] + 1);
+});
+
+/** A pipe that takes nothing more. */
+function fullPipe(): number {
+  const file = path.join(temporaryDirectory(), 'pipe');
+  execFileSync('mkfifo', [file]);
+  const fd = openSync(file, constants.O_RDWR | constants.O_NONBLOCK);
+  atEnd(() => closeSync(fd));
+  const bytes = Buffer.alloc(4096, '\n');
+  try {
+    for (;;) writeSync(fd, bytes);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'EAGAIN' });
+  }
+  // A description of its own, which waits.
+  const waiting = openSync(file, constants.O_WRONLY);
+  atEnd(() => closeSync(waiting));
+  return waiting;
+}
 
 it('keeps where a subscription without history began, before anything came', async () => {
   const follower = new Follower([MINT, '--url', service.url], key);
