@@ -65,10 +65,13 @@ export async function withStore<T>(
 /** Runs `body`; `stop` ends the wait for it by throwing its reason. */
 async function untilStopped<T>(body: () => Promise<T>, stop?: AbortSignal): Promise<T> {
   stop?.throwIfAborted();
-  const stopped = new Promise<never>((_, reject) =>
-    stop?.addEventListener('abort', () => reject(stop.reason as Error), { once: true }),
-  );
-  return Promise.race([body(), stopped]);
+  let abort = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    abort = () => reject(stop?.reason as Error);
+  });
+  stop?.addEventListener('abort', abort, { once: true });
+  // A command that follows a store opens it again and again under one signal.
+  return Promise.race([body(), stopped]).finally(() => stop?.removeEventListener('abort', abort));
 }
 
 /** Opens the directory's store. Returns it with the function that closes it; null while another command has it open. */

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import {
   appendFileSync,
   existsSync,
@@ -260,6 +261,26 @@ describe('The control socket', () => {
     for (let i = 0; i < 10; i++) await Promise.resolve();
     server.close();
     expect(await connecting).toBeNull();
+  });
+});
+
+describe('A signal that stops commands', () => {
+  const directory = new DataDirectory(['stopped']);
+
+  it('keeps no listener of those that have ended, and stops the next one', async () => {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const run = <T>(body: () => Promise<T>) =>
+      withStore(directory.path, options, body, 0, signal);
+    const listeners = () => getEventListeners(signal, 'abort').length;
+    expect(await run(() => Promise.resolve(listeners()))).toBe(1);
+    await expect(run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    expect(listeners()).toBe(0);
+    const endless = run(() => {
+      stopping.abort(new Error('stopped'));
+      return new Promise(() => undefined);
+    });
+    await expect(endless).rejects.toThrow('stopped');
   });
 });
 
