@@ -5,7 +5,7 @@ from math import log
 
 import polars as pl
 
-from fathom_client import Client
+from fathom_client import Client, FathomError
 
 STEP_RATIO = 1.01
 TYPES = ["onchain_pool", "onchain_limit_order", "cex_spot"]
@@ -59,4 +59,7 @@ def main(token: str = "WETH", amount: str = "500000") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except FathomError as error:
+        sys.exit(str(error))

@@ -2,7 +2,7 @@
 import { fathomClient } from '@fathom/client';
 
 const { FATHOM_URL: url = 'http://127.0.0.1:8080', FATHOM_KEY: key = '' } = process.env;
-const [token = 'SOL', amount = '2000000'] = process.argv.slice(2);
+const [token = 'WETH', amount = '2000000'] = process.argv.slice(2);
 const limitUsd = Number(amount);
 if (!(limitUsd > 0)) throw new Error(`USD: expected a number above 0, not ${amount}`);
 

@@ -7,10 +7,14 @@ import sys
 import time
 import urllib.request
 
-URL = os.environ["BOOK_URL"]
+URL = os.environ.get("BOOK_URL") or sys.exit("BOOK_URL: expected the address of the book")
 EVERY_S = int(os.environ.get("EVERY_S", "60"))
 VENUE = os.environ.get("VENUE", "My Exchange")
-TOKEN = os.environ.get("TOKEN", "mainchain:So11111111111111111111111111111111111111112")
+# Not TOKEN, which the demo's lines set to an address alone.
+CHAIN_TOKEN = os.environ.get("CHAIN_TOKEN", "mainchain:So11111111111111111111111111111111111111112")
+CHAIN, _, ADDRESS = CHAIN_TOKEN.partition(":")
+if not ADDRESS:
+    sys.exit(f"CHAIN_TOKEN: expected CHAIN:ADDRESS, not {CHAIN_TOKEN}")
 DATA = os.environ.get("DATA", "data")
 FATHOM = os.environ.get("FATHOM", "fathom")
 ROUNDS = int(os.environ.get("ROUNDS", sys.maxsize))
@@ -45,8 +49,7 @@ def read_book() -> tuple[Levels, Levels]:
 
 def store(t: int, bids: Levels, asks: Levels) -> None:
     """Stores the book as a snapshot of the second `t`, beside what is stored of other markets."""
-    chain, address = TOKEN.split(":")
-    market = {"chain": chain, "address": address, "source": VENUE, "exchange_type": "CEX"}
+    market = {"chain": CHAIN, "address": ADDRESS, "source": VENUE, "exchange_type": "CEX"}
     rows = [
         json.dumps({**market, "t": t, "side": side, "price": price, "size": size})
         for side, levels in (("bid", bids), ("ask", asks))

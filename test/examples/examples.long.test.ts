@@ -1,5 +1,6 @@
 /** Runs the programs in examples/ as their documents say; python/tests/test_examples.py runs the back-test. */
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -117,6 +118,20 @@ describe.skipIf(!hasProgram('python3'))('own-collector', () => {
     [string, string][]
   >;
 
+  it('says in one line which variable is wrong', () => {
+    const file = path.join(EXAMPLES, 'own-collector/collector.py');
+    const ended = (variables: Record<string, string>) => {
+      const env = cleanEnvironment(variables);
+      const { status, stderr } = spawnSync('python3', [file], { env, encoding: 'utf8' });
+      return [status, stderr];
+    };
+    expect(ended({})).toEqual([1, 'BOOK_URL: expected the address of the book\n']);
+    expect(ended({ BOOK_URL: 'http://127.0.0.1:1/', CHAIN_TOKEN: BTC })).toEqual([
+      1,
+      `CHAIN_TOKEN: expected CHAIN:ADDRESS, not ${BTC}\n`,
+    ]);
+  });
+
   it('stores whole books, and leaves out those that are not', async () => {
     const tokens = path.join(temporaryDirectory(), 'tokens.csv');
     writeFileSync(tokens, `chain,address,symbol,name\nmainchain,${BTC},BTC,Bitcoin\n`);
@@ -140,7 +155,8 @@ describe.skipIf(!hasProgram('python3'))('own-collector', () => {
           BOOK_URL: `http://127.0.0.1:${port}/book/BTC-USD`,
           EVERY_S: '1',
           VENUE: 'Some Exchange',
-          TOKEN: `mainchain:${BTC}`,
+          TOKEN: BTC,
+          CHAIN_TOKEN: `mainchain:${BTC}`,
           DATA: data,
           FATHOM: path.resolve('fathom'),
         }),

@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { MEASURED_ROWS, tableFormat } from '../../server/cli/query-formats.js';
 import { AS_OF, FIRST_T, MINT, startMarket, type Market } from '../cli/replay-client-support.js';
 import { fathom, fathomProcess } from '../support/cli.js';
+import type { Json } from '../support/conformance.js';
+import { documentNamed, shellLines } from '../docs/documents.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { rowsOf } from './exports.js';
 
@@ -108,6 +110,55 @@ describe('fathom sql', () => {
     expect(rows.map(({ t, bin, support_usd }) => [t, bin, support_usd])).toEqual(expected);
     const times = await answer(`SELECT min(timestamp) AS first FROM cells`, '--format', 'csv');
     expect(times).toMatch(/^first\n\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00\n$/);
+  });
+
+  it('answers the queries of docs/export.md as the server does', async () => {
+    const document = documentNamed('docs/export.md');
+    const steps = path.join(temporaryDirectory(), 'export');
+    const words = ['--token', `mainchain:${MINT}`, '--step', '1h'];
+    const ended = await fathom(['export', '--data', market.data, '--out', steps, ...words]);
+    expect(ended).toMatchObject({ status: 0 });
+    const ask = async (sql: string) => {
+      const { stdout, stderr } = await fathom(['sql', sql, '--export', steps, '--format', 'json']);
+      expect(stderr).toBe('');
+      return JSON.parse(stdout) as Json[];
+    };
+    const window = `from=${FIRST_T}&to=${AS_OF}&step=1h`;
+
+    const recipe = document.blocks.find(({ text }) => text.includes('LEFT JOIN cells'))!;
+    const points = await ask(recipe.text);
+    const series = (await (
+      await market.server.get(`/depth-series/${MINT}?${window}&pct=2`, market.key)
+    ).json()) as Json;
+    const shown = points.filter(({ t }) => (series.t as number[]).includes(t as number));
+    expect(shown.length).toBeGreaterThan(2);
+    expect(shown.map(({ t }) => t)).toEqual(series.t);
+    expect(shown.map(({ snapshot_t }) => snapshot_t)).toEqual(series.snapshot_t);
+    for (const side of ['support_usd', 'resistance_usd']) {
+      const sums = series[side][0] as number[];
+      expect(Math.max(...sums)).toBeGreaterThan(0);
+      shown.forEach((point, i) => expect(point[side]).toBeCloseTo(sums[i], 2));
+    }
+
+    const line = shellLines(document).find((one) => one.startsWith('fathom sql'))!;
+    const bySource = await ask(/"(.*)"/.exec(line)![1]);
+    const { snapshots, markets } = (await (
+      await market.server.get(`/replay/${MINT}?${window}`, market.key)
+    ).json()) as Json;
+    const expected: Record<string, number> = {};
+    for (const { bin, market_idx, support_usd } of snapshots as Json[]) {
+      (bin as number[]).forEach((one, i) => {
+        const { source, type } = markets[market_idx[i]] as Record<string, string>;
+        if (one !== -2 || type === 'cex_perp') return;
+        expected[source] = (expected[source] ?? 0) + (support_usd[i] as number);
+      });
+    }
+    expect(Object.keys(expected).length).toBeGreaterThan(0);
+    expect(bySource.map(({ source, usd }) => [source, usd]).sort()).toEqual(
+      Object.entries(expected)
+        .map(([source, usd]) => [source, Math.round(usd / (snapshots as Json[]).length)])
+        .sort(),
+    );
   });
 
   it('writes Parquet', async () => {

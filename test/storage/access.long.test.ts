@@ -270,8 +270,7 @@ describe('A signal that stops commands', () => {
   it('keeps no listener of those that have ended, and stops the next one', async () => {
     const stopping = new AbortController();
     const { signal } = stopping;
-    const run = <T>(body: () => Promise<T>) =>
-      withStore(directory.path, options, body, 0, signal);
+    const run = <T>(body: () => Promise<T>) => withStore(directory.path, options, body, 0, signal);
     const listeners = () => getEventListeners(signal, 'abort').length;
     expect(await run(() => Promise.resolve(listeners()))).toBe(1);
     await expect(run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');

@@ -99,7 +99,7 @@ export const command = defineCommand({
   flags: FLAGS,
   examples: [
     'fathom export --out export',
-    'fathom export --out exports/week --token SOL --token evmchain:WETH --from -7d --group venue',
+    'fathom export --out exports/week --token mainchain:SOL --token evmchain:WETH --from -7d --group venue',
     'fathom export --out exports/hourly --dataset snapshots --step 1h --json',
   ],
   run: (flags) => run(flags),
