@@ -29,6 +29,8 @@ export class Archive implements ArchivedBlocks {
   private readonly reading = new Map<number, Promise<StoredBlock>>();
   /** The archive's last failure, which answers further reads for a while; null after a success. */
   private lastFailure: { error: ArchiveUnavailableError; untilMs: number } | null = null;
+  /** Whether the last read of an object failed, even for that object's sake: a lost bucket has only such failures. */
+  isUnreadable = false;
   /** Since the start: ranges read from objects, their bytes, and failures. */
   reads = 0;
   readBytes = 0;
@@ -60,11 +62,6 @@ export class Archive implements ArchivedBlocks {
           this.block({ segmentId, key, at, bytes, crc32: checksum }),
       ),
     );
-  }
-
-  /** Whether the last read of an object failed, for a reason that others meet, too. */
-  get isUnreadable(): boolean {
-    return this.lastFailure !== null;
   }
 
   /** What the archive holds; what waits for it is not its matter. */
@@ -162,12 +159,14 @@ export class Archive implements ArchivedBlocks {
           `the object ${key} in ${objects.name} is damaged: the checksum of bytes ${at} to ${at + bytes - 1} does not match`,
         );
       }
+      this.isUnreadable = false;
       this.reads++;
       this.readBytes += bytes;
       void this.keep(segmentId, block);
       return { segmentId, block, crc32: checksum };
     } catch (error) {
       this.failures++;
+      this.isUnreadable = true;
       const isOfAll =
         error instanceof ArchiveUnavailableError && !(error instanceof ObjectFaultError);
       // What is wrong with one object says that others can be read.
