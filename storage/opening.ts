@@ -66,6 +66,8 @@ export interface StoreOptions extends CommitOptions, FaultListeners {
 /** How a process archives. */
 export interface ArchiveOptions extends ArchiveTimes {
   place: ArchivePlace;
+  /** Whether later processes read there, too, without being told; default: true. */
+  isRemembered?: boolean;
   /** Bytes of the files that keep blocks of objects beside the store; 0: none. */
   cacheBytes: number;
   /** The clock by which days are due, in epoch seconds; by default the system's. */
@@ -239,7 +241,9 @@ async function openArchive(
         `the store's ${String(count)} objects were written to ${known?.url ?? 'another archive'}: they must be in ${place.url}, too`,
       );
     }
-    await database.transaction((tx) => writePlace(tx, place));
+    if (archive.isRemembered !== false) {
+      await database.transaction((tx) => writePlace(tx, place));
+    }
   }
   if (archive.cacheBytes === 0) return new Archive(objects, null, archive.failsForMs);
   const files = await FileCache.open(BLOCK_FILES, {
