@@ -68,13 +68,19 @@ export function effectiveSettings<S extends Readonly<Record<string, Setting>>>(
   return { file, settings: read as Record<keyof S, Effective> };
 }
 
-/** Reads one setting; errors in others do not matter. @param flag its value on the command line @throws UsageError */
+/**
+ * Reads one setting; other settings' values do not matter, but a key of the config file that names none does.
+ * @param flag its value on the command line
+ * @throws UsageError
+ */
 export function effectiveSetting(
   settings: Readonly<Record<string, Setting>>,
   name: string,
   flag?: unknown,
 ): Effective {
-  const given = givenTo(name, settings[name], flag, readConfig(settings).entries[name]);
+  const { entries, faults } = readConfig(settings);
+  if (faults.length > 0) throw new UsageError(faults.join('\n'));
+  const given = givenTo(name, settings[name], flag, entries[name]);
   return { value: effectiveValue(settings[name], given), given };
 }
 

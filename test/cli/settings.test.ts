@@ -376,6 +376,14 @@ describe('fathom config', () => {
     return fathom(`config ${words}`.trim().split(' '), { FATHOM_CONFIG: file, ...env });
   };
 
+  it('is not the only command that refuses a key that names no setting', async () => {
+    const wrong = { archive: { url: 's3://days/x', endpiont: 'http://127.0.0.1:1' } };
+    writeFileSync(file, JSON.stringify(wrong));
+    const reply = await fathom(['archive', 'status'], { FATHOM_CONFIG: file });
+    expect(reply.status).toBe(2);
+    expect(reply.stderr).toMatch(/archive\.endpiont: expected one of .*did you mean/);
+  });
+
   it('shows each setting and its source, in the form of the config file', async () => {
     const settings = {
       stale_after: '15m',
