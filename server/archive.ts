@@ -5,8 +5,8 @@ import type { LogNode } from '../storage/log/node.js';
 import type { Store } from '../storage/store.js';
 import type { Logger } from './logger.js';
 
-/** Starts moving closed days into the archive; null if the store has none. */
-export function startArchiving({
+/** Starts moving closed days into the archive; null if none is configured. */
+export async function startArchiving({
   store,
   node,
   logger,
@@ -15,9 +15,18 @@ export function startArchiving({
   /** The server's cluster node and its name; null: a single server. */
   node: { log: LogNode; name: string } | null;
   logger: Logger;
-}): ArchiveWorker | null {
+}): Promise<ArchiveWorker | null> {
   const { archiver } = store;
-  if (archiver === null) return null;
+  if (archiver === null) {
+    const { objects, place } = await store.archiveStatus();
+    if (objects > 0) {
+      const read = place === null ? 'they cannot be read' : `they are read in ${place}`;
+      logger.warn(
+        `${objects} archived days, but no archive is configured: ${read}, and no further day is archived; give --archive-url`,
+      );
+    }
+    return null;
+  }
   return new ArchiveWorker({
     archiver,
     submit: (day) => (node?.log ?? store).archive(day),

@@ -193,7 +193,7 @@ async function followLogs(start: Start, opened: Opened, { live }: Parts): Promis
   if (retaining !== null) closing.push(() => retaining.close());
   metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
   const asNode = node && cluster ? { log: node, name: cluster.name } : null;
-  const archiving = startArchiving({ store, node: asNode, logger });
+  const archiving = await startArchiving({ store, node: asNode, logger });
   if (archiving !== null) closing.push(() => archiving.close());
   followArchive(metrics, store, archiving);
   return node;

@@ -181,10 +181,17 @@ describe('A server with an archive', () => {
     expect(Number(found.cached_blocks) > 0).toBe(cacheGib === '1');
     await server.stop();
 
-    // A copy of the store serves the whole history at once, without a word about the archive.
+    // A copy of the store serves the whole history at once, without a setting of the archive, and says so.
     const backup = path.join(temporaryDirectory(), 'backup');
     expect(await fathom(['backup', '--data', data, '--out', backup])).toMatchObject({ status: 0 });
+    // A look elsewhere is not remembered.
+    const elsewhere = ['--archive-url', pathToFileURL(temporaryDirectory()).href];
+    const looked = await fathom(['archive', 'status', '--data', backup, ...elsewhere]);
+    expect(looked).toMatchObject({ status: 0 });
     server = await serveOn(backup);
+    expect(server.logged()).toContain(
+      `${OBJECTS} archived days, but no archive is configured: they are read in ${s3.url}`,
+    );
     expect(await answers(server)).toEqual(expected);
     expect(await fathom(['check', '--data', backup, '--archive'], environment)).toMatchObject({
       status: 0,
