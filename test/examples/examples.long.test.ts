@@ -1,9 +1,10 @@
 /** Runs the programs in examples/ as their documents say; python/tests/test_examples.py runs the back-test. */
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import ts from 'typescript';
@@ -84,6 +85,14 @@ describe('bot-on-live', () => {
       cwd: folder,
       env: cleanEnvironment({ FATHOM_URL: server.url, FATHOM_KEY: key }),
     });
+    const env = cleanEnvironment({ FATHOM_URL: server.url, FATHOM_KEY: key });
+    const refusal = (...words: string[]) =>
+      promisify(execFile)(process.execPath, ['bot.mjs', ...words], { cwd: folder, env }).then(
+        () => 'no refusal',
+        ({ code, stderr }: { code: number; stderr: string }) => [code, stderr.trim().split('\n')],
+      );
+    expect(await refusal('SOL', 'x')).toEqual([1, ['USD: expected a number above 0, not x']]);
+    expect(await refusal('NOPE')).toEqual([1, [expect.stringContaining('NOPE')]]);
     try {
       const sizes = [
         [10, 100],
