@@ -91,6 +91,8 @@ const OPERATIONS = {
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** What is in the archive, and what waits to be. */
   archiveStatus: ofStore<() => Promise<ArchiveStatus>>(),
+  /** Reads from the archive. @returns why it cannot be read; null: it can, or there is none */
+  archiveProblem: ofStore<() => Promise<string | null>>(),
   /**
    * Archives the next day that is due; null if none is left. The first call of a run (`beginsRun`) also tries those days
    * again that could not be archived before.

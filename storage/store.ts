@@ -59,6 +59,7 @@ import { type ArchivedNeed, ArchivedNeeds } from './archive/archived-needs.js';
 import { ObjectFaultError } from './archive/objects.js';
 import { bundleOfArchived, lostObject } from './archive/restored-bundle.js';
 import type { Archiver } from './archive/archiver.js';
+import { ownerOf } from './archive/owner.js';
 import { DepthReader } from './depth/depth-reader.js';
 import { type ExportSource, StoreExports } from './export/source.js';
 import { type Cutoffs, nextRetentionStep, type RetentionStep } from './depth/retention-steps.js';
@@ -89,7 +90,7 @@ import { DCA_ORDERS, dcaOrder } from './orders/dca-orders.js';
 import { LIMIT_ORDERS, limitOrder } from './orders/limit-orders.js';
 import type { WaitingTokens } from './queue.js';
 import { searchTokens, tokensOfSymbols } from './token-search.js';
-import { DiskFullError, InputError, isDiskFull } from './errors.js';
+import { DiskFullError, InputError, isDiskFull, messageOf } from './errors.js';
 
 /** Size of what probe() writes: one block of a disk. */
 const PROBE_BYTES = 4096;
@@ -486,6 +487,11 @@ export class Store implements StoreOperations {
       ...(await archive.status(database)),
       due: (await archiver?.due())?.length ?? null,
     };
+  }
+
+  async archiveProblem(): Promise<string | null> {
+    const { objects } = this.parts.archive;
+    return objects && ownerOf(objects).then(() => null, messageOf);
   }
 
   /** Has the store's log name an object of the archive. */

@@ -95,10 +95,11 @@ export class FolderObjects implements Objects {
       return await body();
     } catch (error) {
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      const why = `the archive in ${this.folder} cannot ${what}: ${messageOf(error)}`;
       // Of a folder that is not mounted, no object is gone.
-      const isThere = isMissing && (await stat(this.folder).then(Boolean, () => false));
-      throw isThere ? new ObjectFaultError(why) : new ArchiveUnavailableError(why);
+      const isThere = await stat(this.folder).then(Boolean, () => false);
+      const reason = isMissing && !isThere ? 'the folder does not exist' : messageOf(error);
+      const why = `the archive in ${this.folder} cannot ${what}: ${reason}`;
+      throw isMissing && isThere ? new ObjectFaultError(why) : new ArchiveUnavailableError(why);
     }
   }
 }

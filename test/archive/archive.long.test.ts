@@ -188,6 +188,13 @@ describe('A server with an archive', () => {
     const elsewhere = ['--archive-url', pathToFileURL(temporaryDirectory()).href];
     const looked = await fathom(['archive', 'status', '--data', backup, ...elsewhere]);
     expect(looked).toMatchObject({ status: 0 });
+    expect(looked.stdout).toContain('\nreachable yes\n');
+    const nowhere = ['--archive-url', `${elsewhere[1]}/none`];
+    const missed = await fathom(['archive', 'status', '--data', backup, ...nowhere]);
+    expect(missed.status).toBe(1);
+    expect(missed.stdout).toMatch(
+      /\nreachable no: .*\/none cannot .*: the folder does not exist\n/,
+    );
     server = await serveOn(backup);
     expect(server.logged()).toContain(
       `${OBJECTS} archived days, but no archive is configured: they are read in ${s3.url}`,

@@ -1,7 +1,7 @@
 /** `fathom archive status`, `run`, `restore`, `collect` */
 import { isoOf } from '../../../compute/time.js';
 import { InputError } from '../../../storage/errors.js';
-import type { ArchivedNext, UseStore } from '../../../storage/operations.js';
+import type { ArchivedNext, ArchiveStatus, UseStore } from '../../../storage/operations.js';
 import { ARCHIVE_FLAGS } from '../archive-settings.js';
 import { defineCommand } from '../command.js';
 import { type FlagValues, instant, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
@@ -30,44 +30,53 @@ function storeBy(flags: Partial<FlagValues<typeof FLAGS>>, isRemembered = false)
 
 export const status = defineCommand({
   about:
-    "Shows what a store has in its archive: objects, their bytes, the days that wait, and the disk's part of them.",
+    "Shows what a store has in its archive: objects, their bytes, the days that wait, and the disk's part of them. Exits with 1 if the archive cannot be read.",
   flags: FLAGS,
   examples: ['fathom archive status --data data', 'fathom archive status --json'],
   run: async (flags) => {
     const found = await storeBy(flags)(async (store) => ({
       ...(await store.archiveStatus()),
       storeBytes: await store.bytes(),
+      problem: await store.archiveProblem(),
     }));
-    if (flags.json) {
-      printJson({
-        archive: found.place,
-        objects: found.objects,
-        object_bytes: found.bytes,
-        unused_objects: found.unused,
-        days_due: found.due,
-        store_bytes: found.storeBytes,
-        cached_blocks: found.files,
-        cached_bytes: found.fileBytes,
-        reads: found.reads,
-        read_bytes: found.readBytes,
-        failures: found.failures,
-      });
-      return;
-    }
-    printLine(`archive   ${found.place ?? 'none'}`);
-    printLine(
-      `objects   ${count(found.objects)}  ${mebibytes(found.bytes)}  ${count(found.unused)} that nothing names`,
-    );
-    printLine(
-      `days due  ${found.due === null ? 'unknown: no archive is configured' : count(found.due)}`,
-    );
-    printLine(`store     ${mebibytes(found.storeBytes)}`);
-    printLine(`cache     ${counted(found.files, 'block')}  ${mebibytes(found.fileBytes)}`);
-    printLine(
-      `read      ${counted(found.reads, 'range')}  ${mebibytes(found.readBytes)}  ${counted(found.failures, 'failure')}`,
-    );
+    const document = {
+      archive: found.place,
+      problem: found.problem,
+      objects: found.objects,
+      object_bytes: found.bytes,
+      unused_objects: found.unused,
+      days_due: found.due,
+      store_bytes: found.storeBytes,
+      cached_blocks: found.files,
+      cached_bytes: found.fileBytes,
+      reads: found.reads,
+      read_bytes: found.readBytes,
+      failures: found.failures,
+    };
+    const { problem } = found;
+    if (flags.json && problem === null) printJson(document);
+    if (!flags.json) printStatus(found);
+    if (problem !== null) throw new PartlyDone(new InputError(problem), document);
   },
 });
+
+function printStatus(found: ArchiveStatus & { storeBytes: number; problem: string | null }): void {
+  printLine(`archive   ${found.place ?? 'none'}`);
+  if (found.place !== null) {
+    printLine(`reachable ${found.problem === null ? 'yes' : `no: ${found.problem}`}`);
+  }
+  printLine(
+    `objects   ${count(found.objects)}  ${mebibytes(found.bytes)}  ${count(found.unused)} that nothing names`,
+  );
+  printLine(
+    `days due  ${found.due === null ? 'unknown: no archive is configured' : count(found.due)}`,
+  );
+  printLine(`store     ${mebibytes(found.storeBytes)}`);
+  printLine(`cache     ${counted(found.files, 'block')}  ${mebibytes(found.fileBytes)}`);
+  printLine(
+    `read      ${counted(found.reads, 'range')}  ${mebibytes(found.readBytes)}  ${counted(found.failures, 'failure')}`,
+  );
+}
 
 /** A line for a day that is done. */
 function printDay(
