@@ -1,10 +1,9 @@
 /** Commits: transactions that readers see all at once. `applied-log.ts` runs them for entries, `housekeeping.ts` for joins. */
 import type { EventEmitter } from 'node:events';
-import { DamageError, isDamage } from '../compute/damage.js';
 import { rewriteHolderBlocks } from '../compute/holders/rewrite.js';
 import type { Archive } from './archive/archive.js';
 import type { StoreChange } from './contract.js';
-import { DamagedSpanError } from './damaged-span.js';
+import { withRemedy } from './damaged-span.js';
 import type { Catalog } from './depth/catalog.js';
 import { DepthCommit, type Rewrite } from './depth/depth-commit.js';
 import type { Directories } from './depth/directories.js';
@@ -194,12 +193,6 @@ export class Commits {
   async close(): Promise<void> {
     await this.mutex.close();
   }
-}
-
-/** @throws the error; damage that no command can remove names its remedy, as a DamagedSpanError does */
-function withRemedy(error: unknown): never {
-  if (!isDamage(error) || error instanceof DamagedSpanError) throw error;
-  throw new DamageError(`${error.message}; nothing was stored: restore a backup`, { cause: error });
 }
 
 /** Splits a change into parts of few tokens. The first part also has the changes that are not about tokens. */

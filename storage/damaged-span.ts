@@ -59,3 +59,9 @@ export async function damageOf(
   }
   return damaged.length === 0 ? error : new DamagedSpanError(directory, damaged, cause);
 }
+
+/** @throws the error; damage that no command can remove names its remedy, as a DamagedSpanError does */
+export function withRemedy(error: unknown): never {
+  if (!isDamage(error) || error instanceof DamagedSpanError) throw error;
+  throw new DamageError(`${error.message}; nothing was stored: restore a backup`, { cause: error });
+}

@@ -6,6 +6,7 @@ import { type Tier, TIERS } from '../../compute/market.js';
 import { firstFrom } from '../../compute/search.js';
 import type { Frame } from '../bundle.js';
 import type { TokenName } from '../contract.js';
+import { withRemedy } from '../damaged-span.js';
 import type { Catalog } from '../depth/catalog.js';
 import { isInside } from '../depth/depth-commit.js';
 import type { Directories } from '../depth/directories.js';
@@ -92,7 +93,8 @@ export class ArchivedNeeds {
 
   private async directory({ chain, address }: TokenName): Promise<Directory> {
     const token = this.catalog.token(chain, address);
-    return token === undefined ? EMPTY_DIRECTORY : this.directories.get(token.tokenId);
+    if (token === undefined) return EMPTY_DIRECTORY;
+    return this.directories.get(token.tokenId).catch(withRemedy);
   }
 
   /** Adds the segment that a cut before `t` would divide. */
