@@ -71,7 +71,7 @@ export const command = defineCommand({
   words: { sql: {} },
   flags: FLAGS,
   examples: [
-    `fathom sql "SELECT source, sum(support_usd) / (SELECT count(*) FROM snapshots) AS usd FROM cells WHERE bin = -2 AND type <> 'cex_perp' GROUP BY source" --export export`,
+    'fathom sql "SELECT source, sum(support_usd) FROM cells WHERE t = 1794659696 GROUP BY source" --export export',
     'fathom sql "SELECT t, price_usd FROM snapshots ORDER BY t" --token WETH --from -1h --format csv',
   ],
   run: (flags, { sql }) => run(sql, flags),
