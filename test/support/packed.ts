@@ -20,6 +20,9 @@ interface LockFile {
 
 /** Packs the build that is there. @returns what npm says about the package, whose file is in `folder` */
 export async function packProgram(folder: string): Promise<Packed> {
+  // A build for tests leaves the client's declarations out.
+  const declarations = ['-p', 'client', '--outDir', 'dist/client', '--emitDeclarationOnly'];
+  await run(process.execPath, ['node_modules/@typescript/native/bin/tsc', ...declarations]);
   const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
   const { stdout } = await run('npm', words);
   return (JSON.parse(stdout) as Packed[])[0];
