@@ -5,7 +5,7 @@ import { useDocument, useLast } from '../state/load.js';
 import { canSpare, messageOf } from '../state/session.js';
 import { spared } from '../state/spare.js';
 import { hashOf, tokenView } from '../state/url.js';
-import { dayBefore, isDayBefore } from './day-change.js';
+import { canStandIn, dayBefore, isDayBefore } from './day-change.js';
 import { How } from './how.js';
 
 interface TokenMarksProps {
@@ -46,21 +46,23 @@ function DayChange({ address, t, priceUsd }: { address: string; t: number; price
     name,
     async (client, signal) => {
       await spared(canSpare, signal);
-      return client.getScore({ address, at: wantedT }, { signal });
+      return {
+        askedT: wantedT,
+        score: await client.getScore({ address, at: wantedT }, { signal }),
+      };
     },
     'never',
   );
   // The last answer stays while the next one is on its way, every quarter of an hour.
   const last = useLast(found, address);
-  const { service_current_price: beforeUsd = null, data_time: beforeT = null } = last ?? {};
+  const before = last !== null && canStandIn(last.askedT, t) ? last.score : null;
+  const { service_current_price: beforeUsd = null, data_time: beforeT = null } = before ?? {};
   const isKnown = beforeUsd !== null && beforeT !== null && isDayBefore(beforeT, t);
   if (!isKnown) {
-    if (found === null && error === null) return null;
+    const isAsked = found === null && error === null;
+    const why = error === null ? 'There is no snapshot of 24 hours before' : messageOf(error);
     return (
-      <span
-        class="note"
-        title={error === null ? 'There is no snapshot of 24 hours before' : messageOf(error)}
-      >
+      <span class="note" title={isAsked ? 'Asking for the price of 24 hours before' : why}>
         {NONE} 24h
       </span>
     );

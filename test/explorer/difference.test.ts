@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { differenceOf, shareOf } from '../../explorer/difference/difference.js';
 import { percentTicks, priceTicks } from '../../explorer/heatmap/ticks.js';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
-import { dayBefore, isDayBefore } from '../../explorer/views/day-change.js';
+import { canStandIn, dayBefore, isDayBefore } from '../../explorer/views/day-change.js';
 import { changeSteps, differenceSteps } from '../../explorer/views/formulas.js';
 
 type Cells = Readonly<Record<number, readonly [support: number, resistance: number]>>;
@@ -80,11 +80,20 @@ it('counts no change from a later moment, or from one that is much older than 24
   expect(isDayBefore(dayBefore(t), t)).toBe(true);
   expect(isDayBefore(t - 86_400 - 3600, t)).toBe(true);
   expect(isDayBefore(t - 86_400 - 3601, t)).toBe(false);
-  // The answer for a quarter of an hour ago stays until the next one.
-  expect(isDayBefore(dayBefore(t - 900), t)).toBe(true);
   // Three days back, the last answer is of a day ago.
   expect(isDayBefore(dayBefore(t), t - 3 * 86_400)).toBe(false);
   expect(isDayBefore(dayBefore(t), t - 900)).toBe(false);
+});
+
+it('keeps the base of a quarter of an hour ago until the next one, and none of another moment', () => {
+  const t = 1_794_659_700;
+  expect(canStandIn(dayBefore(t), t)).toBe(true);
+  expect(canStandIn(dayBefore(t - 900), t)).toBe(true);
+  expect(canStandIn(dayBefore(t - 1800), t)).toBe(false);
+  // A moment is pinned, half a day back; then the page returns to now.
+  expect(canStandIn(dayBefore(t), t - 43_200)).toBe(false);
+  expect(canStandIn(dayBefore(t - 43_200), t)).toBe(false);
+  expect(canStandIn(dayBefore(t), t - 900)).toBe(false);
 });
 
 describe('ticks of percents', () => {
