@@ -161,6 +161,7 @@ function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
         <>
           <div class="cost-head">
             <h3>Cost by size</h3>
+            <a href={overTime(answer.token, order)}>Cost over time</a>
             <UnitChoice {...{ unit }} onChange={(chosen) => onChange({ unit: chosen })} />
           </div>
           <CostChart
@@ -177,9 +178,6 @@ function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
             usd={quote.usd}
             onChoose={(size) => onChange({ usd: size })}
           />
-          <p class="note">
-            <a href={overTime(answer.token, order)}>Cost over time</a>
-          </p>
         </>
       )}
       <table class="small">
