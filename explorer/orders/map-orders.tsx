@@ -143,7 +143,8 @@ export function OrderReading({ orders, view, t, lnPrice, heightPx }: OrderReadin
               at {priceText(one.usd_price)} ({signedFinePercent(one.pct_away)})
               <span class="heatmap-readout-soft">
                 {' '}
-                {one.platform}, {age(currentS() - one.created_at)} old
+                {one.platform},{' '}
+                <span class="order-age">{age(currentS() - one.created_at)} old</span>
               </span>
             </p>
           ))}
