@@ -31,7 +31,7 @@ export function Readout({ cursor, split, baseUsd, children }: ReadoutProps) {
         {snapshot === null ? (
           <p>No data at this time</p>
         ) : (
-          <Amounts cursor={cursor} split={split} />
+          <Amounts {...{ cursor, split, baseUsd }} />
         )}
         {children}
       </div>
@@ -71,14 +71,19 @@ function placeOf({ at }: Cursor): { left: string; top: string } {
   return { left: `${100 * at.x}%`, top: `${100 * (1 - at.y)}%` };
 }
 
-function Amounts({ cursor, split }: Pick<ReadoutProps, 'cursor' | 'split'>) {
+function Amounts({ cursor, split, baseUsd }: Omit<ReadoutProps, 'children'>) {
   const { snapshot, bin, supportUsd, resistanceUsd } = cursor;
   if (snapshot === null) return null;
   return (
     <>
       <p class="heatmap-readout-head">
         <b>{priceText(cursor.priceUsd)}</b>
-        <span>{distanceText(bin)}</span>
+        {/* As the axis states it, so that the cursor has one distance. */}
+        <span>
+          {baseUsd === null
+            ? distanceText(bin)
+            : `${axisDistance(cursor.priceUsd, baseUsd)} from ${priceText(baseUsd)}`}
+        </span>
       </p>
       <p class="heatmap-readout-soft">
         {timeText(snapshot.t)}, price {priceText(snapshot.priceUsd)}
