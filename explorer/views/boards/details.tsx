@@ -154,7 +154,7 @@ export function DcaOrders({ address, spans }: { address: string; spans: readonly
           ]}
           rows={orders.map((order) => [
             <Address address={order.dca_address} />,
-            <span class={order.direction === 'BUY' ? 'up' : 'down'}>
+            <span class={order.direction === 'BUY' ? 'order-buy' : 'order-sell'}>
               {order.direction === 'BUY' ? 'Buys' : 'Sells'}
             </span>,
             order.paired_symbol,

@@ -44,7 +44,7 @@ const side: Column<OrderRow> = {
   label: 'Side',
   by: ({ direction }) => direction,
   show: ({ direction }) => (
-    <span class={direction === 'BUY' ? 'up' : 'down'}>
+    <span class={direction === 'BUY' ? 'order-buy' : 'order-sell'}>
       {direction === 'BUY' ? 'Buys' : 'Sells'}
     </span>
   ),
