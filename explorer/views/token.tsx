@@ -97,7 +97,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   );
   useEffect(() => onEscape(() => pin(null)), []);
   const requested = useMoment({ address, atS, filter: filterOf(view) });
-  const { identity, score, scored, error, notFound } = requested;
+  const { identity, score, scored, error, notFound, matchesNone } = requested;
   const { choices } = requested;
   useEffect(() => shownChoices.set(choices), [choices]);
   const history = useHistory(address, view, nowS);
@@ -149,6 +149,11 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
       {notFound.length > 0 && (
         <p class="note" role="status">
           The snapshot has no depth at {notFound.join(', ')}.
+        </p>
+      )}
+      {matchesNone && (
+        <p class="note" role="status">
+          Nothing in the snapshot matches the chosen types and venues.
         </p>
       )}
       <div class="token-grid">

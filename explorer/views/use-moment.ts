@@ -29,6 +29,8 @@ export interface ShownMoment {
   choices: Ladder['choices'] | null;
   /** Venues of the filter that the snapshot does not have. */
   notFound: readonly string[];
+  /** Whether the snapshot has those venues, but no depth that matches the filter. */
+  matchesNone: boolean;
   /** Whether score and ladder are those of this moment. */
   isKnown: boolean;
   /** Why there is no score. */
@@ -71,6 +73,7 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
   const lastLadder = useLast(newLadder, address);
   const ownLadder = useLast(scored && newLadder, `${address} ${atS} ${filterName}`);
   const ladder = t === null ? null : noLadder === null ? lastLadder : ownLadder;
+  const notFound = venuesWithout(newLadder, filter);
   return {
     identity,
     score,
@@ -79,7 +82,8 @@ export function useMoment({ address, atS, filter }: MomentSource): ShownMoment {
     ladder,
     error,
     choices: lastLadder?.choices ?? null,
-    notFound: venuesWithout(newLadder, filter),
+    notFound,
+    matchesNone: notFound.length === 0 && newLadder !== null && hasNoDepth(newLadder, filter),
     isKnown: scored !== null && newLadder !== null,
     failure: scored === null ? error : ladder === null ? noLadder : null,
   };
@@ -90,6 +94,14 @@ function venuesWithout(ladder: Ladder | null, { venues = [] }: LadderFilter): st
   if (ladder === null) return [];
   return venues.filter((venue) => !ladder.choices.venues.some(({ key }) => key === venue));
 }
+
+/** Whether a filter leaves nothing of a snapshot, as a type and a venue of another type do. */
+const hasNoDepth = (
+  { supportUsd, resistanceUsd }: Pick<Ladder, 'supportUsd' | 'resistanceUsd'>,
+  { types, venues }: LadderFilter,
+): boolean =>
+  (types ?? venues) !== undefined &&
+  [supportUsd, resistanceUsd].every((side) => !side.some(Boolean));
 
 /** The score once it is based on a snapshot of this time or later: the server needs a moment for that. */
 async function scoreAfter(

@@ -206,6 +206,12 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.line-chart li').getByText('SOL').waitFor();
     await goTo(page, `${HOUR}&venues=nosuch`);
     await page.getByText('The snapshot has no depth at nosuch.').waitFor();
+    // Each of them has depth, but no market is both.
+    const none = page.getByText('Nothing in the snapshot matches the chosen types and venues.');
+    await goTo(page, `${HOUR}&types=cex_perp&venues=coinbase`);
+    await none.waitFor();
+    await goTo(page, `${HOUR}&types=cex_spot&venues=coinbase`);
+    await none.waitFor({ state: 'detached' });
   });
 
   it('names no token without a score among the best', async () => {
