@@ -1,9 +1,9 @@
 /** Lines over a common time axis, with their values at the cursor. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import UPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import { absoluteTime, NONE } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
+import { usePlot } from '../state/use-plot.js';
 import { useValue } from '../state/use-value.js';
 import { zone as zoneValue } from '../state/zone.js';
 import { backgroundOf, type Hue } from '../strips/hues.js';
@@ -27,30 +27,18 @@ interface LineChartProps {
 
 export function LineChart(props: LineChartProps) {
   const { label, t, lines, hues, format, axis } = props;
-  const root = useRef<HTMLDivElement>(null);
-  const plot = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const zone = useValue(zoneValue);
   const bounded = lines.flatMap(({ bounds }) => (bounds ? [bounds.least, bounds.most] : []));
   const data = [t, ...lines.map(({ values }) => values), ...bounded] as UPlot.AlignedData;
   const names = lines.map(({ key }) => key).join();
-  useEffect(() => {
-    const element = root.current;
-    if (element === null) return;
-    const made = new UPlot(optionsOf(element, props, setAt), data, element);
-    plot.current = made;
-    const watch = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
-    );
-    watch.observe(element);
-    return () => {
-      watch.disconnect();
-      made.destroy();
-      plot.current = null;
-    };
-  }, [theme, zone, names, format, axis]);
-  useEffect(() => plot.current?.setData(data), [t, lines]);
+  const { root } = usePlot(
+    (element) => optionsOf(element, props, setAt),
+    data,
+    [theme, zone, names, format, axis],
+    [t, lines],
+  );
   // Without a cursor, shows the newest values.
   const shown = at ?? t.length - 1;
   return (

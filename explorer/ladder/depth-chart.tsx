@@ -1,11 +1,11 @@
 /** The ladder as a depth chart: support falls towards the price, resistance rises from it. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import UPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
 import { usdText } from '../heatmap/ticks.js';
 import { price, signedPercent, usd } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { REACHES_PCT, type TokenView } from '../state/url.js';
+import { usePlot } from '../state/use-plot.js';
 import { useValue } from '../state/use-value.js';
 import { How } from '../views/how.js';
 import { type DepthCurve, depthCurve, type Ladder, totalsWithin } from './ladder.js';
@@ -23,30 +23,17 @@ interface DepthChartProps {
 }
 
 export function DepthChart({ ladder, usualPct, chosenPct, onChoose }: DepthChartProps) {
-  const root = useRef<HTMLDivElement>(null);
-  const plot = useRef<UPlot | null>(null);
   const reachPct = chosenPct ?? usualPct;
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const curve = depthCurve(ladder, reachPct);
   const data: UPlot.AlignedData = [curve.pct, curve.supportUsd, curve.resistanceUsd];
-
-  useEffect(() => {
-    const element = root.current;
-    if (element === null) return;
-    const made = new UPlot(options(element, setAt), data, element);
-    plot.current = made;
-    const watch = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
-    );
-    watch.observe(element);
-    return () => {
-      watch.disconnect();
-      made.destroy();
-      plot.current = null;
-    };
-  }, [theme]);
-  useEffect(() => plot.current?.setData(data), [ladder, reachPct]);
+  const { root, plot } = usePlot(
+    (element) => options(element, setAt),
+    data,
+    [theme],
+    [ladder, reachPct],
+  );
 
   const near = totalsWithin(ladder, reachPct);
   const summary = `Within ${reachPct}% of ${price(ladder.priceUsd)}: ${usd(near.supportUsd)} of support, ${usd(near.resistanceUsd)} of resistance`;

@@ -1,10 +1,10 @@
 /** The curve of size against cost, with the bounds that the ladder's 1% steps leave open. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import UPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
+import type UPlot from 'uplot';
 import { rangeOf, ticksBetween } from '../compare/value-axis.js';
 import { finePercent, usd as usdText } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
+import { usePlot } from '../state/use-plot.js';
 import { useValue } from '../state/use-value.js';
 import { type Cost, costIn, type CostPoint, type CostUnit } from './cost.js';
 import './orders.css';
@@ -33,8 +33,6 @@ interface CostChartProps {
 const TICK_GAP_REM = { x: 3.6, y: 1.7 };
 
 export function CostChart({ label, lines, unit, usd, onChoose }: CostChartProps) {
-  const root = useRef<HTMLDivElement>(null);
-  const plot = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const sizes = sizesOf(lines);
@@ -43,27 +41,13 @@ export function CostChart({ label, lines, unit, usd, onChoose }: CostChartProps)
   const range = yRange(lines, unit);
   const data = dataOf(lines, unit, sizes, range);
   const hues = lines.map(({ hue }) => hue).join();
-  useEffect(() => {
-    const element = root.current;
-    if (element === null) return;
-    const markedUsd = (): number | null => shown.current.usd;
-    const made = new UPlot(
-      optionsOf(element, { lines, unit, range, markedUsd, setAt }),
-      data,
-      element,
-    );
-    plot.current = made;
-    const watch = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
-    );
-    watch.observe(element);
-    return () => {
-      watch.disconnect();
-      made.destroy();
-      plot.current = null;
-    };
-  }, [theme, unit, hues, String(range)]);
-  useEffect(() => plot.current?.setData(data), [lines, unit]);
+  const markedUsd = (): number | null => shown.current.usd;
+  const { root, plot } = usePlot(
+    (element) => optionsOf(element, { lines, unit, range, markedUsd, setAt }),
+    data,
+    [theme, unit, hues, String(range)],
+    [lines, unit],
+  );
   useEffect(() => plot.current?.redraw(false), [usd]);
 
   const marked = usd === null ? -1 : sizes.indexOf(usd);
