@@ -91,7 +91,7 @@ const OPERATIONS = {
   allowRetention: ofStore<(toS: number) => Promise<void>>(),
   /** What is in the archive, and what waits to be. */
   archiveStatus: ofStore<() => Promise<ArchiveStatus>>(),
-  /** Reads from the archive. @returns why it cannot be read; null: it can, or there is none */
+  /** Tries the archive's place and its newest object. @returns why they cannot be read; null: they can, or there is none */
   archiveProblem: ofStore<() => Promise<string | null>>(),
   /**
    * Archives the next day that is due; null if none is left. The first call of a run (`beginsRun`) also tries those days

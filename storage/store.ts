@@ -490,8 +490,16 @@ export class Store implements StoreOperations {
   }
 
   async archiveProblem(): Promise<string | null> {
-    const { objects } = this.parts.archive;
-    return objects && ownerOf(objects).then(() => null, messageOf);
+    const { archive, database } = this.parts;
+    const { objects } = archive;
+    if (objects === null) return null;
+    try {
+      await ownerOf(objects);
+      await archive.tryNewest(database);
+      return null;
+    } catch (error) {
+      return messageOf(error);
+    }
   }
 
   /** Has the store's log name an object of the archive. */

@@ -93,12 +93,15 @@ export function counted(value: number, unit: string): string {
   return `${count(value)} ${unit}${value === 1 ? '' : 's'}`;
 }
 
+const KIB = 2 ** 10;
 const MIB = 2 ** 20;
 
-/** A number of bytes for people: `12.5 MiB`. */
-export function mebibytes(bytes: number): string {
-  const shown = (bytes / MIB).toLocaleString('en-US', { maximumFractionDigits: 1 });
-  return `${shown} MiB`;
+/** A number of bytes for people: `12.5 MiB`, or `3.1 KiB` and `512 bytes` of less than one. */
+export function sizeText(bytes: number): string {
+  if (bytes < KIB) return counted(bytes, 'byte');
+  const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : [MIB, 'MiB'];
+  const shown = (bytes / unit).toLocaleString('en-US', { maximumFractionDigits: 1 });
+  return `${shown} ${name}`;
 }
 
 /** Progress is shown only after this time. */

@@ -85,6 +85,24 @@ export class Archive implements ArchivedBlocks {
     };
   }
 
+  /**
+   * Reads the last byte of the object that was named last: a place that answers may have lost what is in it.
+   * @throws ArchiveUnavailableError if it cannot be read
+   */
+  async tryNewest(statements: Pick<Statements, 'rows'>): Promise<void> {
+    const [newest] = await statements.rows(
+      'SELECT key, bytes FROM objects WHERE unused_since IS NULL ORDER BY object_id DESC LIMIT 1',
+    );
+    if (newest === undefined) return;
+    const [key, bytes] = newest as [string, number];
+    await this.objects?.read(key, Number(bytes) - 1, 1).catch((error: unknown) => {
+      if (!(error instanceof ObjectFaultError)) throw error;
+      throw new ObjectFaultError(
+        `the place answers, but has lost the newest object: ${error.message}; fathom check --archive looks for the others`,
+      );
+    });
+  }
+
   /** The archived windows with a snapshot in `fromS <= t < toS`, of one token or of all, the oldest first. */
   async windows(
     statements: Pick<Statements, 'rows'>,

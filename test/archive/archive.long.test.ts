@@ -170,15 +170,29 @@ describe('A server with an archive', () => {
         /^fathom\/segments\/(main|evm)chain\/\w+\/(raw|1h)\/2026-11-\d\d-[0-9a-f]{64}$/,
       );
     }
-    const status = await fathom(['archive', 'status', '--data', data, '--json']);
-    const found = JSON.parse(status.stdout) as Record<string, unknown>;
+    const status = (...words: string[]) =>
+      fathom(['archive', 'status', '--data', data, '--token', MINT, ...words]);
+    const found = JSON.parse((await status('--json')).stdout) as Record<string, unknown>;
     expect(found).toMatchObject({
       archive: s3.url,
+      problem: null,
       objects: OBJECTS,
       unused_objects: 0,
       days_due: 0,
+      archived_days: [{ tier: 'raw', from: '2026-11-07', to: '2026-11-10', days: DAYS }],
     });
     expect(Number(found.cached_blocks) > 0).toBe(cacheGib === '1');
+    const { stdout } = await status();
+    expect(stdout).toContain('\nreachable yes, and the newest object can be read\n');
+    expect(stdout).toContain('\narchived  raw  2026-11-07 to 2026-11-10  4 days\n');
+    const kept = new Map(s3.objects);
+    s3.objects.clear();
+    const emptied = await status('--json');
+    expect([emptied.status, JSON.parse(emptied.stdout)]).toMatchObject([
+      1,
+      { archive: s3.url, problem: expect.stringContaining('has lost the newest object: ') },
+    ]);
+    for (const [name, object] of kept) s3.objects.set(name, object);
     await server.stop();
 
     // A copy of the store serves the whole history at once, without a setting of the archive, and says so.
@@ -187,8 +201,8 @@ describe('A server with an archive', () => {
     // A look elsewhere is not remembered.
     const elsewhere = ['--archive-url', pathToFileURL(temporaryDirectory()).href];
     const looked = await fathom(['archive', 'status', '--data', backup, ...elsewhere]);
-    expect(looked).toMatchObject({ status: 0 });
-    expect(looked.stdout).toContain('\nreachable yes\n');
+    expect(looked.status).toBe(1);
+    expect(looked.stdout).toContain('\nreachable no: the place answers, but has lost the newest');
     const nowhere = ['--archive-url', `${elsewhere[1]}/none`];
     const missed = await fathom(['archive', 'status', '--data', backup, ...nowhere]);
     expect(missed.status).toBe(1);
@@ -205,12 +219,12 @@ describe('A server with an archive', () => {
     });
 
     const object = s3.objects.get(archivedDays()[0])!;
-    const kept = Buffer.from(object.bytes);
+    const whole = Buffer.from(object.bytes);
     object.bytes[object.bytes.length >> 1] ^= 1;
     const checked = await fathom(['check', '--data', backup, '--archive'], environment);
     expect(checked.status).toBe(1);
     expect(checked.stderr).toContain('the checksum of bytes');
-    object.bytes.set(kept);
+    object.bytes.set(whole);
     await server.stop();
   });
 

@@ -1,5 +1,7 @@
 /** `fathom archive status`, `run`, `restore`, `collect` */
-import { isoOf } from '../../../compute/time.js';
+import { type Tier, TIERS } from '../../../compute/market.js';
+import { DAY_S, isoOf } from '../../../compute/time.js';
+import type { ArchiveWindow } from '../../../storage/archive/archived-day.js';
 import { InputError } from '../../../storage/errors.js';
 import type { ArchivedNext, ArchiveStatus, UseStore } from '../../../storage/operations.js';
 import { ARCHIVE_FLAGS } from '../archive-settings.js';
@@ -9,7 +11,7 @@ import { storedToken, token as tokenOf, TOKEN_FORMS } from '../named-token.js';
 import {
   count,
   counted,
-  mebibytes,
+  sizeText,
   PartlyDone,
   printJson,
   printLine,
@@ -28,16 +30,36 @@ function storeBy(flags: Partial<FlagValues<typeof FLAGS>>, isRemembered = false)
     onStore(flags, body, { archive: archive && { ...archive, isRemembered, cacheBytes: 0 } });
 }
 
+const TOKEN = {
+  placeholder: 'TOKEN',
+  meaning: `only days of this token: ${TOKEN_FORMS}`,
+  default: 'all tokens',
+  read: tokenOf,
+} as const;
+
+/** Later than all snapshots. */
+const END_S = 2 ** 32;
+
 export const status = defineCommand({
   about:
-    "Shows what a store has in its archive: objects, their bytes, the days that wait, and the disk's part of them. Exits with 1 if the archive cannot be read.",
-  flags: FLAGS,
-  examples: ['fathom archive status --data data', 'fathom archive status --json'],
+    "Shows what a store has in its archive: objects, their bytes, the days that wait, and the disk's part of them; with --token, which of that token's days. Exits with 1 if the archive cannot be read, or has lost its newest object.",
+  flags: {
+    ...FLAGS,
+    token: {
+      ...TOKEN,
+      meaning: `also lists this token's archived days: ${TOKEN_FORMS}`,
+      default: 'none',
+    },
+  },
+  examples: ['fathom archive status --data data', 'fathom archive status --token WETH --json'],
   run: async (flags) => {
-    const found = await storeBy(flags)(async (store) => ({
+    const use = storeBy(flags);
+    const token = flags.token === undefined ? null : await storedToken(use, flags.token);
+    const found = await use(async (store) => ({
       ...(await store.archiveStatus()),
       storeBytes: await store.bytes(),
       problem: await store.archiveProblem(),
+      spans: token && spansOf(await store.archivedWindows(token, 0, END_S)),
     }));
     const document = {
       archive: found.place,
@@ -52,6 +74,7 @@ export const status = defineCommand({
       reads: found.reads,
       read_bytes: found.readBytes,
       failures: found.failures,
+      ...(found.spans !== null && { archived_days: found.spans }),
     };
     const { problem } = found;
     if (flags.json && problem === null) printJson(document);
@@ -60,22 +83,63 @@ export const status = defineCommand({
   },
 });
 
-function printStatus(found: ArchiveStatus & { storeBytes: number; problem: string | null }): void {
+/** Archived UTC days of a token that follow each other. */
+interface DaySpan {
+  tier: Tier;
+  /** Its first day, and its last one. */
+  from: string;
+  to: string;
+  days: number;
+}
+
+/** By tier, then time. */
+function spansOf(windows: readonly ArchiveWindow[]): DaySpan[] {
+  return TIERS.flatMap((tier) => {
+    const own = windows.filter((window) => window.tier === tier);
+    const days = [...new Set(own.map(({ fromS }) => Math.floor(fromS / DAY_S)))];
+    const spans: DaySpan[] = [];
+    for (const [i, day] of days.entries()) {
+      const date = isoOf(day * DAY_S).slice(0, 10);
+      const last = spans.at(-1);
+      if (last === undefined || day > days[i - 1] + 1) {
+        spans.push({ tier, from: date, to: date, days: 1 });
+      } else {
+        last.to = date;
+        last.days++;
+      }
+    }
+    return spans;
+  });
+}
+
+function printStatus(
+  found: ArchiveStatus & {
+    storeBytes: number;
+    problem: string | null;
+    spans: readonly DaySpan[] | null;
+  },
+): void {
   printLine(`archive   ${found.place ?? 'none'}`);
   if (found.place !== null) {
-    printLine(`reachable ${found.problem === null ? 'yes' : `no: ${found.problem}`}`);
+    const tried = found.objects === 0 ? '' : ', and the newest object can be read';
+    printLine(`reachable ${found.problem === null ? `yes${tried}` : `no: ${found.problem}`}`);
   }
   printLine(
-    `objects   ${count(found.objects)}  ${mebibytes(found.bytes)}  ${count(found.unused)} that nothing names`,
+    `objects   ${count(found.objects)}  ${sizeText(found.bytes)}  ${count(found.unused)} that nothing names`,
   );
   printLine(
     `days due  ${found.due === null ? 'unknown: no archive is configured' : count(found.due)}`,
   );
-  printLine(`store     ${mebibytes(found.storeBytes)}`);
-  printLine(`cache     ${counted(found.files, 'block')}  ${mebibytes(found.fileBytes)}`);
+  printLine(`store     ${sizeText(found.storeBytes)}`);
+  printLine(`cache     ${counted(found.files, 'block')}  ${sizeText(found.fileBytes)}`);
   printLine(
-    `read      ${counted(found.reads, 'range')}  ${mebibytes(found.readBytes)}  ${counted(found.failures, 'failure')}`,
+    `read      ${counted(found.reads, 'range')}  ${sizeText(found.readBytes)}  ${counted(found.failures, 'failure')}`,
   );
+  if (found.spans?.length === 0) printLine('archived  no day of this token');
+  for (const { tier, from, to, days } of found.spans ?? []) {
+    const until = days === 1 ? '' : ` to ${to}`;
+    printLine(`archived  ${tier.padEnd(3)}  ${from}${until}  ${counted(days, 'day')}`);
+  }
 }
 
 /** A line for a day that is done. */
@@ -111,7 +175,7 @@ export const run = defineCommand({
         if (failure === null) {
           done.days++;
           done.bytes += bytes;
-          printDay(next, mebibytes(bytes), left);
+          printDay(next, sizeText(bytes), left);
         } else {
           if (++done.failed_days <= MAX_NAMED_FAILURES) reasons.push(failure);
           printDay(next, 'not archived', left);
@@ -119,7 +183,7 @@ export const run = defineCommand({
         next = await store.archiveNext(false);
       }
     });
-    printNote(`archived ${counted(done.days, 'day')}, ${mebibytes(done.bytes)}`);
+    printNote(`archived ${counted(done.days, 'day')}, ${sizeText(done.bytes)}`);
     if (done.failed_days > 0) {
       const more = done.failed_days - reasons.length;
       if (more > 0) reasons.push(`and ${count(more)} more`);
@@ -141,12 +205,7 @@ export const restore = defineCommand({
   flags: {
     ...FLAGS,
     ...WINDOW,
-    token: {
-      placeholder: 'TOKEN',
-      meaning: `only days of this token: ${TOKEN_FORMS}`,
-      default: 'all tokens',
-      read: tokenOf,
-    },
+    token: TOKEN,
   },
   examples: [
     'fathom archive restore --from 2026-10-01 --to 2026-11-01 --data data',

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { backupStore } from '../../../storage/backup.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { mebibytes, printJson, ProgressLine, printNote } from '../output.js';
+import { sizeText, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
 
 const FLAGS = {
@@ -39,7 +39,7 @@ async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   }).finally(() => progress.end());
   const seconds = Math.round(performance.now() - startedMs) / 1000;
   printNote(
-    `copied ${mebibytes(bytes)} to ${flags.out} in ${seconds} s, as of position ${position} of the log`,
+    `copied ${sizeText(bytes)} to ${flags.out} in ${seconds} s, as of position ${position} of the log`,
   );
   if (flags.json) printJson({ out: flags.out, bytes, seconds, position });
 }

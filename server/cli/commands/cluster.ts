@@ -9,7 +9,7 @@ import { DATA, JSON_OUTPUT, wholeNumber } from '../flags.js';
 import {
   count,
   counted,
-  mebibytes,
+  sizeText,
   PartlyDone,
   printJson,
   printLine,
@@ -78,7 +78,7 @@ function printStatus({ log, fault, nodes, silent }: ClusterStatus): void {
     const { first, last, bytes, replicas } = log;
     const entries =
       last < first ? `no entries, the last was ${last}` : `entries ${first} to ${last}`;
-    printLine(`log  ${entries}  ${mebibytes(bytes)}  replicas ${replicas}`);
+    printLine(`log  ${entries}  ${sizeText(bytes)}  replicas ${replicas}`);
   } else printLine(fault === null ? 'log  none' : 'log  unknown');
   for (const { node, version, position, lagS, stopped, otherSettings } of nodes) {
     const lag = lagS === null ? 'unknown' : `${lagS.toFixed(1)} s`;

@@ -19,7 +19,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
-import { counted, failureText, mebibytes, printJson, ProgressLine, printNote } from '../output.js';
+import { counted, failureText, sizeText, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
 import { closingAtSignal } from '../signals.js';
 
@@ -162,5 +162,5 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
 
 function resultText({ written, rows, bytes, unchanged, removed }: ExportCounts): string {
   const gone = removed === 0 ? '' : `, ${counted(removed, 'file')} removed`;
-  return `${counted(written, 'file')} written (${counted(rows, 'row')}, ${mebibytes(bytes)}), ${unchanged} up to date${gone}`;
+  return `${counted(written, 'file')} written (${counted(rows, 'row')}, ${sizeText(bytes)}), ${unchanged} up to date${gone}`;
 }

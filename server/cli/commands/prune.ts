@@ -12,7 +12,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { storedToken, token as tokenOf, TOKEN_FORMS } from '../named-token.js';
-import { mebibytes, printJson, ProgressLine, printNote } from '../output.js';
+import { sizeText, printJson, ProgressLine, printNote } from '../output.js';
 import { removeConfirmed, removedText, YES } from '../removal.js';
 import { storeOf } from '../runtime.js';
 
@@ -72,7 +72,7 @@ async function prune(flags: FlagValues<typeof FLAGS>): Promise<void> {
   printNote(
     file === null
       ? `dry run: would delete ${removedText(removed)}`
-      : `deleted ${removedText(removed)}; the store has ${mebibytes(file.after)} instead of ${mebibytes(file.before)}`,
+      : `deleted ${removedText(removed)}; the store has ${sizeText(file.after)} instead of ${sizeText(file.before)}`,
   );
   if (!flags.json) return;
   printJson({
