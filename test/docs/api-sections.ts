@@ -1,5 +1,5 @@
 /** The sections of docs/api.md that describe an endpoint each. */
-import type { Block, Document } from './documents.js';
+import { type Block, blocksOf, type Document } from './documents.js';
 
 export interface Section {
   /** Method and path: `GET /score/:address`. */
@@ -16,9 +16,6 @@ export function sectionsOf({ text }: Document): Section[] {
     .map((section) => {
       const [heading, ...lines] = section.split('\n');
       const own = lines.join('\n');
-      const blocks = [...own.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map(
-        ([, info, block]) => ({ info, text: block }),
-      );
-      return { title: heading.slice('## '.length), text: own, blocks };
+      return { title: heading.slice('## '.length), text: own, blocks: blocksOf(own) };
     });
 }

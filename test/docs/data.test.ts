@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { fathom } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { Scratch } from '../support/ingest.js';
-import { type Block, documentNamed, fathomWords, shellLines } from './documents.js';
+import { type Block, blocksOf, documentNamed, fathomWords, shellLines } from './documents.js';
 
 const scratch = new Scratch(temporaryDirectory());
 
@@ -15,9 +15,6 @@ const sectionOf = (title: string): string =>
 /** The first file, with the token that others need; then the typical ones, without the warnings' section. */
 const [, ...typical] = sectionOf('When a file is refused').split('\n### ');
 const sections = [sectionOf('A first file'), ...typical.slice(0, -1)];
-const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
-const blocksOf = (text: string): Block[] =>
-  [...text.matchAll(FENCED)].map(([, info, block]) => ({ info, text: block }));
 const names = new Set<string>();
 
 async function writeFile(name: string, kind: string, text: string): Promise<void> {
@@ -28,7 +25,7 @@ async function writeFile(name: string, kind: string, text: string): Promise<void
 
 /** Runs a command of the document on its files; in its output they have the document's names. */
 async function run(block: Block) {
-  const [line] = shellLines({ name: '', text: '', prose: '', blocks: [{ ...block, info: 'sh' }] });
+  const [line] = shellLines({ blocks: [block] });
   const words = fathomWords(line)!.map((word) =>
     names.has(word) ? scratch.place(word) : word.replace(/^'(.*)'$/, '$1'),
   );

@@ -20,18 +20,29 @@ export interface Document {
 /** The top folders that hold the product. */
 export const ROOMS = ['compute', 'storage', 'server', 'client', 'explorer', 'demo', 'collect'];
 
-const FENCED = /^```([^\n]*)\n([\s\S]*?)^```$/gm;
+/** A fenced block, which a list indents. */
+const FENCED = /^( *)```([^\n]*)\n([\s\S]*?)^\1```$/gm;
+
+export const blocksOf = (text: string): Block[] =>
+  [...text.matchAll(FENCED)].map(([, indent, info, block]) => ({
+    info,
+    text: block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  }));
+
+const markdownIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+    .map((name) => path.join(folder, name));
 
 export const DOCUMENTS: readonly Document[] = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   'client/README.md',
-  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => path.join('docs', name)),
+  'python/README.md',
+  ...markdownIn('examples'),
+  ...markdownIn('docs'),
 ].map((name) => {
   const text = readFileSync(name, 'utf8');
-  const blocks = [...text.matchAll(FENCED)].map(([, info, block]) => ({ info, text: block }));
-  return { name, text, blocks, prose: text.replace(FENCED, '') };
+  return { name, text, blocks: blocksOf(text), prose: text.replace(FENCED, '') };
 });
 
 /** The anchor of a heading, as GitHub makes it. */
@@ -53,8 +64,8 @@ export function codeSpans({ prose }: Document): string[] {
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code);
 }
 
-/** The lines of a document's shell blocks, with continued lines joined and comments removed. */
-export function shellLines({ blocks }: Document): string[] {
+/** The lines of shell blocks, with continued lines joined and comments removed. */
+export function shellLines({ blocks }: Pick<Document, 'blocks'>): string[] {
   return blocks
     .filter(({ info }) => info.split(' ')[0] === 'sh')
     .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'))

@@ -9,10 +9,10 @@ import { NOW_S } from '../support/service.js';
 import { documentNamed } from './documents.js';
 
 const examples = documentNamed('docs/live.md').blocks.filter(({ info }) =>
-  ['sh', 'python'].includes(info),
+  ['sh run', 'python'].includes(info),
 );
 const PROGRAMS: Readonly<Record<string, { needs: string; command: [string, string] }>> = {
-  sh: { needs: 'curl', command: ['sh', '-c'] },
+  'sh run': { needs: 'curl', command: ['sh', '-c'] },
   python: { needs: 'python3', command: ['python3', '-uc'] },
 };
 let env: Record<string, string>;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 it('docs/live.md has an example in each', () => {
-  expect(examples.map(({ info }) => info)).toEqual(['sh', 'python']);
+  expect(examples.map(({ info }) => info)).toEqual(['sh run', 'python']);
 });
 
 it.each(examples)("docs/live.md's example in $info follows a token", async ({ info, text }) => {
