@@ -71,7 +71,7 @@ function flagEntry([name, flag]: [string, Flag]): readonly [string, string] {
   return [flagShape(name, flag), noted(flag.meaning, [...notesOf(flag), ...shown])];
 }
 
-/** A flag's row in the tables of docs/cli.md: notation, default and meaning. */
+/** What docs/cli.md says of a flag: notation, default and meaning. */
 export function flagRow(name: string, flag: Flag): readonly [string, string, string] {
   return [flagShape(name, flag), flag.default ?? '', noted(flag.meaning, notesOf(flag))];
 }

@@ -20,17 +20,14 @@ import { variableOf } from '../../server/cli/effective-settings.js';
 import type { Settings } from '../../storage/log/settings.js';
 import { fathom } from '../support/cli.js';
 import { MINT, OTHER_MINT } from '../support/stores.js';
-import { documentNamed, tableCells } from '../docs/documents.js';
+import { documentNamed, listedFlags } from '../docs/documents.js';
 import { temporaryDirectory } from '../support/folders.js';
 
 it('the settings of serve are those of the lists in docs/settings.md', () => {
   const section = documentNamed('docs/settings.md')
     .text.split('\n## Settings\n')[1]
     .split('\n## ')[0];
-  // A list's item as a row of a table: name, default, meaning.
-  const listed = [...section.matchAll(/^- `((?:--|FATHOM_)[\w-]+)` \((.+?)\): (.+)$/gm)].map(
-    ([, ...cells]) => tableCells(`|${cells.join('|')}|`),
-  );
+  const listed = listedFlags(section);
   const declared = Object.entries(SETTINGS).map(([name, setting]) => {
     const [, shown, meaning] = flagRow(name, setting);
     return [

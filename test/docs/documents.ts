@@ -93,3 +93,11 @@ export function tableCells(row: string): string[] {
         .trim(),
     );
 }
+
+/** A list's items as rows of a table, such as ``- `--port` (`8080`): where it listens``: name, default, meaning. */
+export function listedFlags(text: string): string[][] {
+  const items = text.matchAll(/^- `((?:--|FATHOM_)[^`]+)`(?: \((.+?)\))?: (.+)$/gm);
+  return [...items].map(([, name, shown = '', meaning]) =>
+    tableCells(`|${[name, shown, meaning].map((cell) => cell.replaceAll('|', '\\|')).join('|')}|`),
+  );
+}
