@@ -131,7 +131,7 @@ function dcaOrder(token: DemoToken, price: PriceModel, { key, fromS, toS }: Tena
     dca_address: base58Address(`dca ${token.address} ${key} ${fromS}`),
     token_address: token.address,
     direction,
-    paired_symbol: unit(hash(key, 5)) < 0.7 ? 'USDC' : 'SOL',
+    paired_symbol: pairedWith(token, unit(hash(key, 5)) < 0.7),
     deposited_usd: depositedUsd,
     remaining_usd: Math.max(0, left),
     cycle_usd: cycleUsd,
@@ -160,6 +160,12 @@ function rangeOf(key: number, direction: Direction, priceUsd: number): PriceRang
     : { min_usd: at(-near), max_usd: isBounded ? at(far) : null };
 }
 
+/** What an order trades the token for: never the token itself. */
+function pairedWith({ chain, symbol }: DemoToken, isStable: boolean): string {
+  const [stable, native] = QUOTES[chain];
+  return isStable || native === symbol ? stable : native;
+}
+
 function limitOrder(token: DemoToken, price: PriceModel, { key, fromS, toS }: Tenancy, t: number) {
   const { chain } = token;
   const direction: Direction = unit(hash(key, 1)) < BUY_SHARE ? 'BUY' : 'SELL';
@@ -181,7 +187,7 @@ function limitOrder(token: DemoToken, price: PriceModel, { key, fromS, toS }: Te
     token_address: token.address,
     direction,
     platform: PLATFORMS[chain][unit(hash(key, 5)) < 0.75 ? 0 : 1],
-    paired_symbol: QUOTES[chain][unit(hash(key, 6)) < 0.8 ? 0 : 1],
+    paired_symbol: pairedWith(token, unit(hash(key, 6)) < 0.8),
     maker: address(`maker ${hash(key, 7) % 400}`),
     usd_price: usdPrice,
     remaining_usd: cents(placedUsd * (1 - filled)),

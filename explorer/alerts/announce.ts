@@ -5,6 +5,7 @@ import { tokenView } from '../state/url.js';
 import { Value } from '../state/value.js';
 import { kept } from './kept.js';
 import type { Fired } from './kept-text.js';
+import { Pauses } from './pauses.js';
 
 /** The least time between two sounds, and between two notifications of a token. */
 const LEAST_PAUSE_MS = 5000;
@@ -15,21 +16,14 @@ const MAX_SHOWN = 3;
 export const unread = new Value<readonly Fired[]>([]);
 
 let context: AudioContext | null = null;
-let lastSoundMs = -Infinity;
-const lastNoticeMs = new Map<string, number>();
+const pauses = new Pauses(LEAST_PAUSE_MS);
 
 export function announce(fired: readonly Fired[]): void {
   unread.set([...fired.toReversed(), ...unread.value].slice(0, MAX_SHOWN));
   const { hasSound, hasNotification } = kept.value;
   const nowMs = performance.now();
-  if (hasSound && nowMs - lastSoundMs >= LEAST_PAUSE_MS) {
-    lastSoundMs = nowMs;
-    beep();
-  }
-  const { address } = fired[0];
-  if (!hasNotification || nowMs - (lastNoticeMs.get(address) ?? -Infinity) < LEAST_PAUSE_MS) return;
-  lastNoticeMs.set(address, nowMs);
-  notify(fired);
+  if (hasSound && pauses.begin('sound', nowMs)) beep();
+  if (hasNotification && pauses.begin(fired[0].address, nowMs)) notify(fired);
 }
 
 /** What a browser lets the page do about notifications. */

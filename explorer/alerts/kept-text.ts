@@ -80,6 +80,12 @@ export function bounded(all: Kept): Kept {
   return { ...all, rules, seen: Object.fromEntries(seen), fired: all.fired.slice(0, MAX_FIRED) };
 }
 
+/** A record without the entries of other keys; the same one if it has none of those. */
+export function only<T>(all: Readonly<Record<string, T>>, keys: ReadonlySet<string>) {
+  const entries = Object.entries(all).filter(([key]) => keys.has(key));
+  return entries.length === Object.keys(all).length ? all : Object.fromEntries(entries);
+}
+
 const listOf = (list: unknown): unknown[] => (Array.isArray(list) ? list : []);
 
 function isRule(found: unknown): found is Rule {

@@ -16,7 +16,7 @@ import { spared } from '../state/spare.js';
 import { Value } from '../state/value.js';
 import { announce } from './announce.js';
 import { kept, update } from './kept.js';
-import type { Fired } from './kept-text.js';
+import { type Fired, only } from './kept-text.js';
 import { assess, type Rule, type Shot, UNSEEN } from './rules.js';
 import { shotOf } from './shot.js';
 
@@ -96,6 +96,8 @@ async function watchAll(signal: AbortSignal): Promise<void> {
       following.set(address, stop);
       void watch(address, stop.signal);
     }
+    watched.set(only(watched.value, wanted));
+    readings.set(only(readings.value, new Set(kept.value.rules.map(({ id }) => id))));
   };
   const unfollow = kept.follow(choose);
   choose();

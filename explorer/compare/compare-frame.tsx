@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { FathomError } from '../../client/index.js';
 import { Empty, Failure, Loading } from '../frame/states.js';
+import { shortAddress } from '../state/format.js';
 import { show } from '../state/session.js';
 import { type CompareView, hashOf } from '../state/url.js';
 import { TokenLinks } from '../views/token-links.js';
@@ -36,15 +37,18 @@ export function CompareFrame(props: CompareFrameProps) {
         <p class="note" role="status">
           {refused.map(({ address, why }) => (
             <span key={address}>
-              {address} is left out: {why}{' '}
+              <code title={address}>{shortAddress(address)}</code> is left out: {why}.{' '}
             </span>
           ))}
+          Remove {refused.length === 1 ? 'it' : 'them'}, or add a token by its symbol or name.
         </p>
       )}
       <section class="card compare-card" aria-label="Chart">
-        {tokens.length === 0 ? (
+        {refused.length === tokens.length ? (
           <Empty
-            title="Nothing to compare yet"
+            title={
+              tokens.length === 0 ? 'Nothing to compare yet' : 'None of these is a known token'
+            }
             below={
               <TokenLinks
                 title="Begin with one of these:"

@@ -109,21 +109,18 @@ interface Comparison extends OfTokens<Compared> {
   parameters: SeriesParameters;
 }
 
-/** @throws FathomError if the server refuses every token, or fails */
+/** @throws FathomError if the server fails */
 async function comparedOf(
   view: CompareView,
   client: AddressClient,
   signal: AbortSignal,
 ): Promise<Comparison> {
   const parameters = queryOf(view);
-  const all = await ofTokens(view.tokens, async (address): Promise<Compared> => {
-    const [series, score] = await Promise.all([
-      client.getDepthSeries({ address, ...parameters }, { signal }),
-      client.getScore({ address }, { signal }),
-    ]);
-    const gaps = await gapsIn(series, client, signal);
-    return { address, label: score.symbol ?? shortAddress(address), series, gaps };
-  });
+  const ask = async (address: string) => {
+    const series = await client.getDepthSeries({ address, ...parameters }, { signal });
+    return { address, series, gaps: await gapsIn(series, client, signal) };
+  };
+  const all = await ofTokens(view.tokens, client, signal, ask);
   return { ...all, parameters };
 }
 

@@ -25,6 +25,21 @@ export interface TimedCost {
   cost: CostPoint | null;
 }
 
+/**
+ * A course with what came after it.
+ *
+ * @param fresh from the newest known time on: of its step, another snapshot may count now
+ * @param fromS when the window begins
+ */
+export const extended = (
+  known: readonly TimedCost[],
+  fresh: readonly TimedCost[],
+  fromS: number,
+): TimedCost[] => {
+  const newestT = known.at(-1)?.t ?? -Infinity;
+  return [...known.filter(({ t }) => t >= fromS && t < newestT), ...fresh];
+};
+
 export const stepS = (window: Preset): number =>
   Math.max(MIN_STEP_S, stepFor(PRESET_S[window], MAX_POINTS, MIN_STEP_S));
 

@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { columnsOfLines, type FileColumn } from '../export/columns.js';
 import { Empty } from '../frame/states.js';
+import { MAX_BANDS } from '../orders/bounded-lines.js';
 import { amountText, CostChart, type CostLine } from '../orders/cost-chart.js';
 import { finePercent, shortAddress, usd as usdText } from '../state/format.js';
 import { useKeyWatch } from '../state/key-watch.js';
@@ -12,17 +13,18 @@ import { RequestBar } from '../views/request-bar.js';
 import { CompareFrame } from './compare-frame.js';
 import { type Costs, linesOfCosts } from './cost-lines.js';
 import { costsOf, ladderQuery, orderUsd, sizesOf } from './costs.js';
+import type { OfTokens } from './of-tokens.js';
 import { LineChart } from './line-chart.js';
 
 const percentText = (pct: number): string => finePercent(pct / 100);
 
 export function CostPage({ view }: { view: CompareView }) {
   const { tokens, metric, window, order } = view;
-  const { document, error } = useDocument(
+  const { document, error } = useDocument<OfTokens<Costs>>(
     tokens.length === 0
       ? null
       : `costs ${JSON.stringify([tokens, metric, metric === 'cost' || window, order.side, orderUsd(view)])}`,
-    (client, signal) => costsOf(view, client, signal),
+    (client, signal, last) => costsOf(view, client, signal, last?.found ?? []),
   );
   const costs = document?.found ?? null;
   useKeyWatch(costs?.[0]?.address ?? null);
@@ -91,7 +93,10 @@ function Chart({ view, costs }: { view: CompareView; costs: readonly Costs[] }) 
         axis="from zero"
       />
       <p class="note">
-        {what} at once, without fees and perps; the bands are what the ladder's 1% steps leave open.
+        {what} at once, without fees and perps.{' '}
+        {lines.length > MAX_BANDS
+          ? "At a line, a band shows what the ladder's 1% steps leave open."
+          : "The bands are what the ladder's 1% steps leave open."}
         {none.length > 0 &&
           ` Not once had ${none.map(({ label }) => label).join(', ')} enough depth for it.`}
       </p>

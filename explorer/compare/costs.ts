@@ -4,37 +4,38 @@ import type { ReplayParameters, Snapshot } from '../../client/index.js';
 import { stepName } from '../heatmap/detail.js';
 import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
 import { walked } from '../orders/walk.js';
-import { shortAddress } from '../state/format.js';
-import type { CompareView, Preset, Side } from '../state/url.js';
-import { type Costs, stepS, type TimedCost } from './cost-lines.js';
+import { currentS } from '../state/clock.js';
+import { type CompareView, type Preset, PRESET_S, type Side } from '../state/url.js';
+import { type Costs, extended, stepS, type TimedCost } from './cost-lines.js';
 import { ofTokens, type OfTokens } from './of-tokens.js';
 
 /** If no amount is entered. */
 export const USUAL_USD = 100_000;
 export const orderUsd = ({ order }: CompareView): number => order.usd ?? USUAL_USD;
 
-/** @throws FathomError if the server refuses every token, or fails */
+/**
+ * @param last the costs of the view's last load: of their courses, only the newest step is loaded again
+ * @throws FathomError if the server fails
+ */
 export function costsOf(
   view: CompareView,
   client: AddressClient,
   signal: AbortSignal,
+  last: readonly Costs[],
 ): Promise<OfTokens<Costs>> {
   const { side } = view.order;
-  return ofTokens(view.tokens, async (address): Promise<Costs> => {
-    const [score, curve, course] = await Promise.all([
-      client.getScore({ address }, { signal }),
-      view.metric === 'cost'
-        ? client.getSlippage({ address, side, usd: sizesOf(view) }, { signal }).then(curveOf)
-        : [],
-      view.metric === 'cost'
-        ? []
-        : courseOf(
-            client.snapshots(address, ladderQuery(view.window), { signal }),
-            side,
-            orderUsd(view),
-          ),
-    ]);
-    return { address, label: score.symbol ?? shortAddress(address), curve, course };
+  return ofTokens(view.tokens, client, signal, async (address) => {
+    if (view.metric === 'cost') {
+      const reply = await client.getSlippage({ address, side, usd: sizesOf(view) }, { signal });
+      return { address, curve: curveOf(reply), course: [] };
+    }
+    const known = last.find((one) => one.address === address)?.course ?? [];
+    const query = ladderQuery(view.window);
+    const from = known.at(-1)?.t ?? query.from;
+    const snapshots = client.snapshots(address, { ...query, from }, { signal });
+    const fresh = await courseOf(snapshots, side, orderUsd(view));
+    const course = extended(known, fresh, currentS() - PRESET_S[view.window]);
+    return { address, curve: [], course };
   });
 }
 

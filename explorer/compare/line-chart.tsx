@@ -1,6 +1,7 @@
 /** Lines over a common time axis, with their values at the cursor. */
 import { useState } from 'preact/hooks';
 import UPlot from 'uplot';
+import { boundedData, boundedLines } from '../orders/bounded-lines.js';
 import { absoluteTime, NONE } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { usePlot } from '../state/use-plot.js';
@@ -30,8 +31,7 @@ export function LineChart(props: LineChartProps) {
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const zone = useValue(zoneValue);
-  const bounded = lines.flatMap(({ bounds }) => (bounds ? [bounds.least, bounds.most] : []));
-  const data = [t, ...lines.map(({ values }) => values), ...bounded] as UPlot.AlignedData;
+  const data = boundedData(t, lines);
   const names = lines.map(({ key }) => key).join();
   const { root } = usePlot(
     (element) => optionsOf(element, props, setAt),
@@ -94,7 +94,16 @@ function optionsOf(
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
   };
+  const { series, bands, focus, cursorFocus, setSeries } = boundedLines(
+    lines.map(({ label, bounds }, i) => ({
+      label,
+      stroke: hues?.[i].colour ?? colour(`--series-${i + 1}`),
+      dash: dashOf(hueOf(hues, i)),
+      hasBounds: bounds !== undefined,
+    })),
+  );
   return {
+    ...{ series, bands, focus },
     width: element.clientWidth,
     height: element.clientHeight,
     padding: [8, rem, 0, 0],
@@ -109,7 +118,7 @@ function optionsOf(
         range: (_, low, high) => rangeOf(valueAxis, low, high),
       },
     },
-    cursor: { drag: { x: false, y: false }, y: false },
+    cursor: { drag: { x: false, y: false }, y: false, focus: cursorFocus },
     axes: [
       {
         ...axis,
@@ -123,31 +132,8 @@ function optionsOf(
         ...(valueAxis === 'log' ? logTicks(rem) : {}),
       },
     ],
-    series: [
-      {},
-      ...lines.map(({ label }, i): UPlot.Series => ({
-        label,
-        stroke: hues?.[i].colour ?? colour(`--series-${i + 1}`),
-        width: 1.75,
-        dash: dashOf(hueOf(hues, i)),
-        points: { show: false },
-      })),
-      ...lines.flatMap(({ bounds }) => (bounds === undefined ? [] : [BOUND_SERIES, BOUND_SERIES])),
-    ],
-    bands: bandsOf(lines, (i) => colour(`--series-${i + 1}`)),
-    hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },
+    hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)], setSeries: [setSeries] },
   };
-}
-
-const BOUND_SERIES: UPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
-
-/** Between the bounds of each line that has some; their series follow those of all lines. */
-function bandsOf(lines: readonly ChartLine[], hueOf: (line: number) => string): UPlot.Band[] {
-  const bounded = lines.flatMap(({ bounds }, line) => (bounds === undefined ? [] : [line]));
-  return bounded.map((line, i) => ({
-    series: [lines.length + 2 * i + 2, lines.length + 2 * i + 1],
-    fill: `color-mix(in srgb, ${hueOf(line)} ${bounded.length > 2 ? 8 : 16}%, transparent)`,
-  }));
 }
 
 /** `Nov 20`, or the time of day if ticks are less than a day apart. */

@@ -95,11 +95,18 @@ export function shadeOf(usd: number, { lowUsd, highUsd }: Scale): number {
   return Math.min(1, Math.max(0, shade));
 }
 
-/** Powers of ten on the scale, including its ends. */
-export function scaleTicks({ lowUsd, highUsd }: Scale): number[] {
-  const ticks = [];
-  for (let usd = 10 ** Math.ceil(Math.log10(lowUsd) - 1e-9); usd <= highUsd * 1.001; usd *= 10) {
-    ticks.push(usd);
+/** Labels nearer than this share of the scale would overlap. */
+const TICK_GAP = 0.19;
+
+/** The ends of the scale and the powers of ten between them, where there is room, ascending. */
+export function scaleTicks(scale: Scale): number[] {
+  const { lowUsd, highUsd } = scale;
+  const ticks = [lowUsd, highUsd];
+  for (let usd = 10 ** Math.ceil(Math.log10(lowUsd)); usd < highUsd; usd *= 10) {
+    const isFree = ticks.every(
+      (one) => Math.abs(shadeOf(one, scale) - shadeOf(usd, scale)) > TICK_GAP,
+    );
+    if (isFree) ticks.push(usd);
   }
-  return ticks;
+  return ticks.sort((a, b) => a - b);
 }

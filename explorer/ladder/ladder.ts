@@ -9,7 +9,9 @@ export interface Ladder {
   bins: Int32Array;
   supportUsd: Float64Array;
   resistanceUsd: Float64Array;
-  /** Says whether amounts include perps. */
+  /** What orders can take of either side: docs/definitions.md#slippage. No perps unless the filter names them. */
+  takenUsd: { support: number; resistance: number };
+  /** Says whether amounts include perps, or that no market matches the filter. */
   perps: string;
   /** Amounts by chosen venue within NEAR_PCT of the price, largest first. */
   parts: LadderPart[];
@@ -35,8 +37,10 @@ export const BIN_RATIO = 1.01;
 /** The band around the price in which depth counts as near, as for the score. */
 export const NEAR_PCT = 25;
 /** Says whether amounts limited to some types include perps. @param types undefined: not limited */
-export const perpsText = (types?: readonly MarketType[]): string =>
-  types === undefined || types.includes('cex_perp') ? 'incl. perps' : 'without perps';
+export function perpsText(types?: readonly MarketType[]): string {
+  if (types?.length === 0) return 'nothing matches';
+  return types === undefined || types.includes('cex_perp') ? 'incl. perps' : 'without perps';
+}
 /** Says which depth the score and its parts count. */
 export const SCORED_TEXT = 'all chains, without perps';
 /** Says which depth the sums of ladders, venues and types count. @param perps from perpsText() */
@@ -68,6 +72,8 @@ export function ladderOf(
     return { part: partOf(key, label), type, ofType: type && types.get(type), isChosen };
   });
   const present = new Set<LadderPart>();
+  const isFiltered = filter.types !== undefined || filter.venues !== undefined;
+  const takenUsd = { support: 0, resistance: 0 };
   for (const [i, bin] of snapshot.bin.entries()) {
     const venue = venues[snapshot.group_idx?.[i] ?? -1];
     if (venue === undefined) continue;
@@ -75,6 +81,10 @@ export function ladderOf(
     if (venue.isChosen) {
       supportUsd[bin - first] += support;
       resistanceUsd[bin - first] += resistance;
+      if (isFiltered || venue.type !== 'cex_perp') {
+        takenUsd.support += support;
+        takenUsd.resistance += resistance;
+      }
     }
     for (const part of [venue.part, venue.ofType]) {
       if (part === undefined) continue;
@@ -93,6 +103,7 @@ export function ladderOf(
     bins: Int32Array.from({ length }, (_, i) => first + i),
     supportUsd,
     resistanceUsd,
+    takenUsd,
     perps: perpsText(filter.venues === undefined ? filter.types : chosenTypes),
     parts: bySize(chosen.filter((part) => partUsd(part) > 0)),
     choices: {

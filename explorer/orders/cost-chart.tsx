@@ -6,6 +6,7 @@ import { finePercent, usd as usdText } from '../state/format.js';
 import { theme as themeValue } from '../state/session.js';
 import { usePlot } from '../state/use-plot.js';
 import { useValue } from '../state/use-value.js';
+import { boundedData, boundedLines } from './bounded-lines.js';
 import { type Cost, costIn, type CostPoint, type CostUnit } from './cost.js';
 import './orders.css';
 
@@ -36,16 +37,15 @@ export function CostChart({ label, lines, unit, usd, onChoose }: CostChartProps)
   const [at, setAt] = useState<number | null>(null);
   const theme = useValue(themeValue);
   const sizes = sizesOf(lines);
-  const shown = useRef({ sizes, usd, onChoose });
-  shown.current = { sizes, usd, onChoose };
   const range = yRange(lines, unit);
+  const shown = useRef({ range, usd });
+  shown.current = { range, usd };
   const data = dataOf(lines, unit, sizes, range);
   const hues = lines.map(({ hue }) => hue).join();
-  const markedUsd = (): number | null => shown.current.usd;
   const { root, plot } = usePlot(
-    (element) => optionsOf(element, { lines, unit, range, markedUsd, setAt }),
+    (element) => optionsOf(element, { lines, unit, shown: () => shown.current, setAt }),
     data,
-    [theme, unit, hues, String(range)],
+    [theme, unit, hues],
     [lines, unit],
   );
   useEffect(() => plot.current?.redraw(false), [usd]);
@@ -153,38 +153,37 @@ function yRange(lines: readonly CostLine[], unit: CostUnit): [number, number] {
   return rangeOf(axisOf(unit), Math.min(...means), Math.max(...costs.map(({ most }) => most)));
 }
 
-/** Sizes, and of each line its mean, least and most. A bound of 0 lies at the bottom of a logarithmic axis. */
+/** A bound of 0 lies at the bottom of a logarithmic axis. */
 function dataOf(
   lines: readonly CostLine[],
   unit: CostUnit,
   sizes: readonly number[],
   [low]: readonly [number, number],
 ): UPlot.AlignedData {
-  const columns = lines.flatMap(({ points }) => {
-    const costs = new Map(points.map((one) => [one.usd, costIn(one, unit)]));
-    return (['mean', 'least', 'most'] as const).map((part) =>
-      sizes.map((usd) => {
-        const cost = costs.get(usd)?.[part];
-        return cost === undefined ? null : Math.max(low, cost);
-      }),
-    );
-  });
-  return [sizes, ...columns] as UPlot.AlignedData;
+  return boundedData(
+    sizes,
+    lines.map(({ points }) => {
+      const costs = new Map(points.map((one) => [one.usd, costIn(one, unit)]));
+      const of = (part: keyof Cost) =>
+        sizes.map((usd) => {
+          const cost = costs.get(usd)?.[part];
+          return cost === undefined ? null : Math.max(low, cost);
+        });
+      return { values: of('mean'), bounds: { least: of('least'), most: of('most') } };
+    }),
+  );
 }
 
 interface Options {
   lines: readonly CostLine[];
   unit: CostUnit;
-  range: [number, number];
-  markedUsd: () => number | null;
+  /** What changes while the chart stays: the axis of costs, and the entered amount. */
+  shown: () => { range: [number, number]; usd: number | null };
   setAt: (at: number | null) => void;
 }
 
 /** Uses the colours of the current theme. */
-function optionsOf(
-  element: HTMLElement,
-  { lines, unit, range, markedUsd, setAt }: Options,
-): UPlot.Options {
+function optionsOf(element: HTMLElement, { lines, unit, shown, setAt }: Options): UPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
   const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
@@ -197,16 +196,25 @@ function optionsOf(
   };
   const logTicks = (px: number, gapRem: number) => (low: number, high: number) =>
     ticksBetween(low, high, (gapRem * rem) / Math.max(px, 1));
+  const { series, bands, focus, cursorFocus, setSeries } = boundedLines(
+    lines.map(({ label, hue }) => ({ label, stroke: colour(hue), hasBounds: true })),
+  );
   return {
+    ...{ series, bands, focus },
     width: element.clientWidth,
     height: element.clientHeight,
     padding: [8, rem * 1.1, 0, 0],
     legend: { show: false },
     scales: {
       x: { time: false, distr: 3, range: (_, low, high) => [low, high > low ? high : low * 2] },
-      y: { distr: unit === 'usd' ? 3 : 1, range: () => range },
+      y: { distr: unit === 'usd' ? 3 : 1, range: () => shown().range },
     },
-    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+    cursor: {
+      drag: { x: false, y: false },
+      y: false,
+      points: { show: false },
+      focus: cursorFocus,
+    },
     axes: [
       {
         ...axis,
@@ -231,25 +239,10 @@ function optionsOf(
           : {}),
       },
     ],
-    series: [
-      {},
-      ...lines.flatMap(({ label, hue }): UPlot.Series[] => {
-        const stroke = colour(hue);
-        const bound = { stroke: 'transparent', width: 0, points: { show: false } };
-        return [
-          { label, stroke, width: 1.75, points: { show: false } },
-          { label: `${label}, at least`, ...bound },
-          { label: `${label}, at most`, ...bound },
-        ];
-      }),
-    ],
-    bands: lines.map(({ hue }, i) => ({
-      series: [3 * i + 3, 3 * i + 2],
-      fill: `color-mix(in srgb, ${colour(hue)} ${lines.length > 2 ? 8 : 18}%, transparent)`,
-    })),
     hooks: {
       setCursor: [({ cursor }) => setAt(cursor.idx ?? null)],
-      draw: [(made) => drawMark(made, markedUsd(), colour('--text-soft'))],
+      setSeries: [setSeries],
+      draw: [(made) => drawMark(made, shown().usd, colour('--text-soft'))],
     },
   };
 }

@@ -46,10 +46,11 @@ type Reloads = 'never' | 'by time' | 'by change';
  * Loads a document, and again after every change of its name or of the key.
  *
  * @param name identifies the document; null loads nothing
+ * @param ask gets the last document of this name, so that it can ask for what is new alone; null: the first
  */
 export function useDocument<T>(
   name: string | null,
-  ask: (client: AddressClient, signal: AbortSignal) => Promise<T>,
+  ask: (client: AddressClient, signal: AbortSignal, last: T | null) => Promise<T>,
   reloads: Reloads = 'by time',
 ): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { name: string | null }>({
@@ -66,14 +67,17 @@ export function useDocument<T>(
     const client = currentClient();
     if (name === null || client === null) return;
     const ended = new AbortController();
+    let last = state.name === name ? state.document : null;
     setState((was) => {
       const document = was.name === name ? was.document : null;
       return { name, document, error: null, isLoading: true };
     });
     const load = async (): Promise<void> => {
       try {
-        const document = await latest.current(client, ended.signal);
-        if (!ended.signal.aborted) setState({ name, document, error: null, isLoading: false });
+        const document = await latest.current(client, ended.signal, last);
+        if (ended.signal.aborted) return;
+        last = document;
+        setState({ name, document, error: null, isLoading: false });
       } catch (error) {
         if (ended.signal.aborted) return;
         const failure =

@@ -14,6 +14,7 @@ import {
   price,
   shortAddress,
   signedBasisPoints,
+  percent,
   signedPercent,
 } from '../state/format.js';
 
@@ -116,13 +117,15 @@ function stepsWithin(ladder: Ladder, pct: number, of: 'supportUsd' | 'resistance
 export function orderSteps({ side, price_usd: price, quotes: [quote] }: Slippage): string[] {
   const [taken, way] = takenBy(side);
   const walk = `The order takes ${taken} from the price ${way}, bin by bin, of each venue in proportion to what it has there: ${sumOf(quote.venues)}.`;
-  const { average_price_usd: average, slippage_pct: slippage, usd } = quote;
+  const { average_price_usd: average, usd } = quote;
   if (average === null || price === null) return [walk];
   const tokens = usd / average;
   return [
     walk,
     `Average price = USD / tokens = ${dollars(usd)} / ${plain(tokens)} = $${plain(average)}`,
-    `Slippage = average / price - 1 = ${plain(average)} / ${plain(price)} - 1 = ${signedPercent((slippage ?? 0) / 100, 4)}`,
+    side === 'sell'
+      ? `Slippage = 1 - average / price = 1 - ${plain(average)} / ${plain(price)} = ${percent(1 - average / price, 4)}`
+      : `Slippage = average / price - 1 = ${plain(average)} / ${plain(price)} - 1 = ${percent(average / price - 1, 4)}`,
     side === 'sell'
       ? `Cost = tokens x price - USD = ${plain(tokens)} x $${plain(price)} - ${dollars(usd)} = ${dollars(tokens * price - usd)}, without fees`
       : `Cost = USD - tokens x price = ${dollars(usd)} - ${plain(tokens)} x $${plain(price)} = ${dollars(usd - tokens * price)}, without fees`,

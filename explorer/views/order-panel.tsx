@@ -2,10 +2,10 @@
 import type { MarketType, Slippage } from '../../client/index.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
-import { boundsText, CostChart } from '../orders/cost-chart.js';
+import { amountText, boundsText, CostChart } from '../orders/cost-chart.js';
 import { UnitChoice } from '../orders/unit-choice.js';
 import { EXPECTED_AMOUNT, useAmount } from '../orders/use-amount.js';
-import { percent, price, signedFinePercent, signedPercent, usd } from '../state/format.js';
+import { percent, price, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
 import { isAway, messageOf, trouble } from '../state/session.js';
 import { compareView, hashOf, type Order, type Side, SIDES } from '../state/url.js';
@@ -91,11 +91,9 @@ export function OrderPanel(props: OrderPanelProps) {
   );
 }
 
-/** At least what an order can take: it takes no perps unless they are chosen. */
-const heldBy = ({ supportUsd, resistanceUsd }: Ladder, side: Side): number => {
-  const usd = (side === 'sell' ? supportUsd : resistanceUsd).reduce((sum, one) => sum + one, 0);
-  return Math.round(usd * 100) / 100;
-};
+/** What an order can take of the ladder's band, in whole cents: the server has at least as much. */
+const heldBy = ({ takenUsd }: Ladder, side: Side): number =>
+  Math.round((side === 'sell' ? takenUsd.support : takenUsd.resistance) * 100) / 100;
 
 interface AnswerProps<T> extends Pick<OrderPanelProps, 'order' | 'onChange'> {
   answer: T;
@@ -134,9 +132,11 @@ function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
           <dd>
             <b>{usd(cost.inUsd.mean)}</b>
           </dd>
-          <dt>Slippage</dt>
+          <dt title="How much worse the average price is than the price before the order">
+            Slippage
+          </dt>
           <dd>
-            <b>{signedFinePercent((quote.slippage_pct ?? NaN) / 100)}</b>
+            <b>{amountText(cost.inPct.mean, 'pct')}</b>
           </dd>
           <dt title="The cost if every 1% step is filled at its near end, and at its far end: the ladder knows no more">
             Range
@@ -144,8 +144,7 @@ function Quote({ answer, order, onChange }: AnswerProps<Slippage>) {
           <dd>
             {boundsText(cost.inUsd, 'usd')}
             <br />
-            {signedPercent((quote.best_pct ?? NaN) / 100, 2)} to{' '}
-            {signedPercent((quote.worst_pct ?? NaN) / 100, 2)}
+            {boundsText(cost.inPct, 'pct')}
           </dd>
           <dt>Average price</dt>
           <dd>{price(quote.average_price_usd)}</dd>

@@ -71,6 +71,21 @@ describe("the demo's flat datasets", () => {
     expect(soon.length).toBeGreaterThan(dca.length * 0.1);
   });
 
+  it('have orders that trade a token for another, also where it is the native one', () => {
+    const orders = demoFlatRows(tokens.slice(0, 4), UNTIL_S);
+    const rows = [
+      ...rowsOf<DemoDcaOrderRow>(orders, 'dca_orders'),
+      ...rowsOf<DemoLimitOrderRow>(orders, 'limit_orders'),
+    ];
+    const symbolOf = new Map(tokens.map(({ address, symbol }) => [address, symbol]));
+    const pairs = new Set(rows.map((o) => `${symbolOf.get(o.token_address)}/${o.paired_symbol}`));
+    expect([...pairs].filter((one) => /^(SOL|WETH)\//.test(one)).sort()).toEqual([
+      'SOL/USDC',
+      'SOL/WETH',
+      'WETH/USDC',
+    ]);
+  });
+
   it('give the same orders change by change as all at once', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 2 * DAY_S }), { maxLength: 4 }), (steps) => {

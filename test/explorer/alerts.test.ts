@@ -7,9 +7,11 @@ import {
   MAX_RULES,
   MAX_TOKENS,
   NOTHING,
+  only,
   refusal,
   textOf,
 } from '../../explorer/alerts/kept-text.js';
+import { Pauses } from '../../explorer/alerts/pauses.js';
 import {
   assess,
   type Condition,
@@ -41,6 +43,26 @@ function firings(rule: Condition, series: readonly (Shot | number)[]): (string |
     return outcome?.fired ?? null;
   });
 }
+
+describe('what the page keeps of tokens and alerts that come and go', () => {
+  it('goes with them', () => {
+    const readings = { a: 1, b: 2 };
+    expect(only(readings, new Set(['b', 'c']))).toEqual({ b: 2 });
+    // Nobody is told of a change that is none.
+    expect(only(readings, new Set(['a', 'b', 'c']))).toBe(readings);
+  });
+
+  it('is when they were announced, for as long as it counts', () => {
+    const pauses = new Pauses(5000);
+    expect(['a', 'a', 'b'].map((one) => pauses.begin(one, 0))).toEqual([true, false, true]);
+    for (let i = 1; i <= 500; i++) {
+      expect(pauses.begin(`t${i}`, 1000 * i)).toBe(true);
+      expect(pauses.atMs.size).toBeLessThanOrEqual(6);
+    }
+    expect(pauses.begin('t499', 500_000)).toBe(false);
+    expect(pauses.begin('a', 500_000)).toBe(true);
+  });
+});
 
 describe('an alert about depth', () => {
   const rule: Condition = { kind: 'depth', side: 'both', pct: 2, belowUsd: 1000 };

@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { orderCost, orderLadder } from '../../compute/depth/slippage.js';
 import { valueAt } from '../../explorer/compare/compared.js';
-import { linesOfCosts } from '../../explorer/compare/cost-lines.js';
+import { extended, linesOfCosts } from '../../explorer/compare/cost-lines.js';
 import { costPoint, costUsd, curveOf, sizesAround } from '../../explorer/orders/cost.js';
+import { boundedData, boundedLines } from '../../explorer/orders/bounded-lines.js';
 import { walked } from '../../explorer/orders/walk.js';
 import { isOrderUsd, SIDES } from '../../explorer/state/url.js';
 import type { PlainLadderMarket } from '../reference/score.js';
@@ -158,6 +159,13 @@ describe('costs over time', () => {
     expect(linesOfCosts([], '1h', 'usd')).toEqual({ t: [], lines: [] });
   });
 
+  it('go on from what is known: only the newest step is replaced, and what has left the window goes', () => {
+    const course = (...times: number[]) => times.map((t) => ({ t, cost: point(t) }));
+    expect(extended([], course(60, 120), 0)).toEqual(course(60, 120));
+    expect(extended(course(60, 120, 150), course(170, 240), 61)).toEqual(course(120, 170, 240));
+    expect(extended(course(60, 120), [], 0)).toEqual(course(60));
+  });
+
   it('join the snapshots of each token, and break where some are missing', () => {
     const of = (address: string, times: number[]) => {
       const course = times.map((t) => ({ t, cost: point(t) }));
@@ -185,5 +193,55 @@ describe('costs over time', () => {
     expect([c[300], c[301], c[600]]).toEqual([260, null, 600]);
     expect([d[300], d[301]]).toEqual([260, null]);
     expect(valueAt(lines[3].values, t.length - 1)).toBe(null);
+  });
+});
+
+describe('lines with bounds', () => {
+  const line = (stroke: string, hasBounds = true) => ({ label: stroke, stroke, hasBounds });
+  /** The colours of the bands. */
+  const fills = ({ bands = [] }: ReturnType<typeof boundedLines>) =>
+    bands.map(({ fill }) => (fill as () => string)());
+
+  it('are drawn above all bands', () => {
+    const [one, two] = [
+      { values: [1], bounds: { least: [0], most: [2] } },
+      { values: [5], bounds: { least: [4], most: [6] } },
+    ];
+    expect(boundedData([10], [one, { values: [3] }, two])).toEqual([
+      ...[[10], [0], [2], [4], [6]],
+      ...[[1], [3], [5]],
+    ]);
+    const { series, bands } = boundedLines([line('red'), line('green', false), line('blue')]);
+    expect(series.map(({ stroke }) => stroke)).toEqual([
+      undefined,
+      ...Array<string>(4).fill('transparent'),
+      ...['red', 'green', 'blue'],
+    ]);
+    expect(bands?.map((band) => band.series)).toEqual([
+      [2, 1],
+      [4, 3],
+    ]);
+  });
+
+  it('have one band if they are more than two: that of the line at the cursor', () => {
+    const two = boundedLines([line('red'), line('blue')]);
+    expect(fills(two).every((fill) => fill !== 'transparent')).toBe(true);
+    const three = boundedLines([line('red'), line('green'), line('blue')]);
+    expect(new Set(fills(three))).toEqual(new Set(['transparent']));
+    let drawn = 0;
+    const plot = { redraw: () => drawn++ } as unknown as Parameters<typeof three.setSeries>[0];
+    // After x and six bounds: the second line.
+    three.setSeries(plot, 8);
+    three.setSeries(plot, 8);
+    expect(drawn).toBe(1);
+    const [red, green, blue] = fills(three);
+    expect([red, blue]).toEqual(['transparent', 'transparent']);
+    expect(green).toContain('green');
+    three.setSeries(plot, null);
+    expect(new Set(fills(three))).toEqual(new Set(['transparent']));
+    const { dist } = three.cursorFocus;
+    expect([1, 6, 7, 9].map((series) => dist?.(plot as never, series, 0, 10, 4))).toEqual([
+      ...[Infinity, Infinity, 6, 6],
+    ]);
   });
 });

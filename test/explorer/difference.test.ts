@@ -13,6 +13,7 @@ function ladder(t: number, priceUsd: number, first: number, last: number, cells:
   const of = (side: 0 | 1) => Float64Array.from(bins, (bin) => cells[bin]?.[side] ?? 0);
   return {
     ...{ t, priceUsd, bins, supportUsd: of(0), resistanceUsd: of(1) },
+    takenUsd: { support: 0, resistance: 0 },
     ...{ perps: '', parts: [], choices: { types: [], venues: [] } },
   };
 }

@@ -1,11 +1,17 @@
 /** The explorer: what an order costs, and the orders of others. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import type { DcaOrders, LimitOrder, LimitOrders, Slippage } from '../../client/index.js';
+import type {
+  DcaOrders,
+  LimitOrder,
+  LimitOrders,
+  ReplayPage,
+  Slippage,
+} from '../../client/index.js';
 import { costPoint, costUsd } from '../../explorer/orders/cost.js';
 import { leftOf } from '../../explorer/orders/left.js';
 import { finePercent, price, signedFinePercent, usd } from '../../explorer/state/format.js';
-import { hasBrowser, seriousFindings } from '../support/browser.js';
+import { freezeClock, hasBrowser, seriousFindings } from '../support/browser.js';
 import {
   answers,
   at,
@@ -111,6 +117,47 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       .toBe(next.toLocaleString('en'));
     await expect.poll(() => asked.length).toBe(2);
     expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  it('ends the curve with what an order can take: without perps, unless they are chosen', async () => {
+    const page = await at(`${HOUR}&usd=200000000`);
+    const asked = requestsTo(page, `/slippage/${SOL}`);
+    await page.reload();
+    const order = page.locator('.order-card');
+    for (const types of ['', 'cex_perp']) {
+      if (types !== '') await goTo(page, `${HOUR}&usd=200000000&types=${types}`);
+      const query = types === '' ? '' : `&types=${types}`;
+      await expect.poll(() => asked.length).toBe(types === '' ? 1 : 2);
+      // Of the band of the page's ladder, as the server has it.
+      const { t } = await replyTo<Slippage>(`/slippage/${SOL}?side=sell&usd=1`);
+      const filter = types === '' ? '&exclude_types=cex_perp' : query;
+      const { snapshots } = await replyTo<ReplayPage>(
+        `/replay/${SOL}?from=${t}&to=${(t ?? 0) + 1}&group=all${filter}`,
+      );
+      const held = snapshots[0].support_usd.reduce((sum, one) => sum + Math.round(100 * one), 0);
+      const sizes = asked.at(-1)?.searchParams.get('usd')?.split(',').map(Number) ?? [];
+      expect(Math.max(...sizes.slice(1))).toBe(held / 100);
+      const { quotes } = await replyTo<Slippage>(
+        `/slippage/${SOL}?side=sell&usd=${held / 100}${query}`,
+      );
+      expect(quotes[0].filled).toBe(true);
+      await order.getByText('The ladder holds only').waitFor();
+    }
+  });
+
+  it('states the same slippage on the page of a token and on Compare: what the order loses', async () => {
+    const page = await at(`${HOUR}&usd=250000`);
+    const order = page.locator('.order-card');
+    const { quotes } = await replyTo<Slippage>(`/slippage/${SOL}?side=sell&usd=250000`);
+    expect(quotes[0].slippage_pct).toBeLessThan(0);
+    const lost = finePercent(Math.abs(quotes[0].slippage_pct ?? NaN) / 100);
+    await expect.poll(() => order.locator('dd').nth(1).textContent()).toBe(lost);
+    const range = (await order.locator('dd').nth(2).textContent()) ?? '';
+    expect(range).not.toContain('\u2212');
+    await order.getByText('How it is calculated').click();
+    await order.getByText('Slippage = 1 - average / price').waitFor();
+    await goTo(page, `#/compare?tokens=${SOL}&metric=cost&usd=250000`);
+    await page.locator('.cost-table tr', { hasText: 'SOL' }).getByText(lost).first().waitFor();
   });
 
   it('ends the curve with what the ladder holds, and says why there is no cost', async () => {
@@ -258,6 +305,32 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('button', { name: 'Limit', exact: true }).click();
     await page.locator('.order-note').waitFor({ state: 'detached' });
     expect(hashOf(page)).toBe(HOUR);
+  });
+
+  it('reloads of costs over time only the newest step, and no names', async () => {
+    const page = await at(`#/compare?tokens=${SOL},${BARN}&metric=cost-time&window=1h&usd=20000`);
+    await page.clock.install();
+    await page.reload();
+    const [replays, scores] = [
+      requestsTo(page, `/replay/${SOL}`),
+      requestsTo(page, `/score/${SOL}`),
+    ];
+    await page.locator('.line-chart li', { hasText: 'SOL' }).waitFor();
+    const data = () => page.locator('.line-chart figcaption').textContent();
+    const before = await data();
+    await expect.poll(() => replays.length).toBeGreaterThan(0);
+    const first = replays.length;
+    expect(new Set(replays.map((one) => one.searchParams.get('from')))).toEqual(new Set(['-1h']));
+    await freezeClock(page);
+    const isAsked = async (): Promise<boolean> => {
+      await page.clock.fastForward(1000);
+      return replays.length > first;
+    };
+    await expect.poll(isAsked).toBe(true);
+    const { t } = await replyTo<Slippage>(`/slippage/${SOL}?side=sell&usd=1`);
+    expect(replays[first].searchParams.get('from')).toBe(String(t));
+    expect(scores.length).toBe(1);
+    expect(await data()).toBe(before);
   });
 
   it('compares costs by size and over time, as the API has them', async () => {

@@ -203,6 +203,18 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await titled(page, 'BARN').waitFor();
     await goTo(page, `#/compare?tokens=xyz,${SOL}`);
     await page.getByText('xyz is left out: address: expected ').waitFor();
+    await page.getByText('Remove it, or add a token by its symbol or name.').waitFor();
+    await page.locator('.line-chart li').getByText('SOL').waitFor();
+    const unknown = `${BARN.slice(0, -3)}abc`;
+    for (const metric of ['depth', 'cost', 'cost-time']) {
+      await goTo(page, `#/compare?tokens=${SOL},${unknown}&metric=${metric}&window=1h`);
+      await page.getByText('is left out: this server knows no token with this address').waitFor();
+      await page.locator(':is(.line-chart, .cost-curve) li').getByText('SOL').waitFor();
+      await goTo(page, `#/compare?tokens=${unknown}&metric=${metric}&window=1h`);
+      await page.getByText('None of these is a known token').waitFor();
+    }
+    expect(await page.locator('.compared + .note code').getAttribute('title')).toBe(unknown);
+    await page.locator('.token-links a', { hasText: 'SOL' }).first().click();
     await page.locator('.line-chart li').getByText('SOL').waitFor();
     await goTo(page, `${HOUR}&venues=nosuch`);
     await page.getByText('The snapshot has no depth at nosuch.').waitFor();

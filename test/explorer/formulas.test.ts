@@ -110,7 +110,7 @@ describe('formulas', () => {
     expect(walk).toContain('takes support from the price down');
     expectSum(walk, 550);
     expect(averaged).toContain('$550.00 / 278.3184 = $1.976154');
-    expect(slippage).toContain('1.976154 / 2 - 1 = \u22121.1923%');
+    expect(slippage).toContain('1 - 1.976154 / 2 = 1.1923%');
     expect(cost).toContain('278.3184 x $2 - $550.00 = $6.64');
     const unfilled = { ...quote, filled: false, average_price_usd: null, slippage_pct: null };
     const none = { side: 'buy', price_usd: 2, quotes: [{ ...unfilled, venues }] };

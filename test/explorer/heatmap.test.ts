@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fathomClient } from '../../client/index.js';
 import * as ladder from '../../compute/ladder.js';
-import { codeOf, Histogram, shadeOf, usdOf } from '../../explorer/heatmap/amounts.js';
+import { codeOf, Histogram, scaleTicks, shadeOf, usdOf } from '../../explorer/heatmap/amounts.js';
 import * as columns from '../../explorer/heatmap/columns.js';
 import type { Column } from '../../explorer/heatmap/columns.js';
 import {
@@ -79,6 +79,14 @@ describe('amounts', () => {
       '1.000',
       '1.000',
     ]);
+  });
+
+  it('have labels at both ends of their scale, and at powers of ten where there is room', () => {
+    const ticksOf = (lowUsd: number, highUsd: number) => scaleTicks({ lowUsd, highUsd });
+    expect(ticksOf(100, 1e6)).toEqual([100, 1000, 10_000, 100_000, 1e6]);
+    expect(ticksOf(1000, 5e6)).toEqual([1000, 10_000, 100_000, 5e6]);
+    expect(ticksOf(2e6, 5e6)).toEqual([2e6, 5e6]);
+    expect(ticksOf(1, 1e9)).toEqual([1, 100, 10_000, 1e6, 1e9]);
   });
 });
 

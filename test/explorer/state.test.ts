@@ -609,7 +609,8 @@ describe('the newest ladder', () => {
       [{ venues: ['other', 'none'] }, ['Other'], [2, 8], 'incl. perps'],
       [{ venues: ['small', 'none'] }, ['Small'], [11, 4], 'without perps'],
       [{ types: ['cex_spot'] }, ['Small'], [11, 4], 'without perps'],
-      [{ types: ['cex_spot'], venues: ['other'] }, [], [0, 0], 'without perps'],
+      [{ types: ['cex_spot'], venues: ['other'] }, [], [0, 0], 'nothing matches'],
+      [{ venues: ['none'] }, [], [0, 0], 'nothing matches'],
     ] as const) {
       const limited = newestLadder(page, filter) ?? undefined;
       expect(limited?.perps).toBe(perps);
@@ -624,6 +625,19 @@ describe('the newest ladder', () => {
         ['CEX spot', 15],
         ['CEX perps', 10],
       ]);
+    }
+  });
+
+  it('has what an order can take: all of a side, but perps only if the filter names them', () => {
+    for (const [filter, support, resistance] of [
+      [{}, 11, 5],
+      [{ types: ['cex_perp'] }, 2, 23],
+      [{ types: ['cex_spot', 'cex_perp'] }, 13, 28],
+      [{ venues: ['other'] }, 2, 23],
+      [{ venues: ['small', 'other'] }, 13, 27],
+      [{ types: ['cex_spot'], venues: ['other'] }, 0, 0],
+    ] as const) {
+      expect(newestLadder(page, filter)?.takenUsd).toEqual({ support, resistance });
     }
   });
 
