@@ -1,5 +1,6 @@
 /** A plugin of Vite that adds the pages, their pictures and the texts that the search reads to the build. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Plugin, Rollup } from 'vite';
 import { escapeHtml, type Heading, render, type Rendered, renderFile } from './render.js';
@@ -21,6 +22,8 @@ interface Built {
   referenceStyles: string;
   search: string;
   icon: string;
+  swagger: string;
+  swaggerStyles: string;
 }
 
 export function documentPages(root: string): Plugin {
@@ -36,7 +39,10 @@ export function documentPages(root: string): Plugin {
       const site = new Site(root, sources, emit);
       const search = emit('search.json', JSON.stringify(site.searchEntries()));
       const icon = emit('icon.svg', readFileSync(path.join(root, 'explorer/icon.svg')));
-      const built = { ...scriptsOf(bundle), search, icon };
+      const swagger = emit('swagger-ui.js', swaggerFile('swagger-ui-bundle.js'));
+      const swaggerStyles = emit('swagger-ui.css', swaggerFile('swagger-ui.css'));
+      this.emitFile({ type: 'asset', fileName: SWAGGER_LICENSE, source: swaggerLicense() });
+      const built = { ...scriptsOf(bundle), search, icon, swagger, swaggerStyles };
       for (const [name, html] of site.pages(built)) {
         const fileName = `${name === '' ? 'index' : name}.html`;
         this.emitFile({ type: 'asset', fileName, source: html });
@@ -44,6 +50,22 @@ export function documentPages(root: string): Plugin {
     },
   };
 }
+
+/** The script's first line names it. */
+const SWAGGER_LICENSE = 'swagger-ui-bundle.js.LICENSE.txt';
+
+/**
+ * A file of Swagger UI. The build has copies, because its package brings @scarf/scarf, which reports installations:
+ * who installs Fathom gets neither.
+ */
+function swaggerFile(name: string): string {
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  return readFileSync(path.join(path.dirname(manifest), name), 'utf8');
+}
+
+/** Its own terms, and those of what its script contains. */
+const swaggerLicense = (): string =>
+  ['NOTICE', 'LICENSE', SWAGGER_LICENSE].map(swaggerFile).join('\n');
 
 function scriptsOf(bundle: Rollup.OutputBundle) {
   const scriptOf = (name: string) => {
@@ -185,9 +207,9 @@ function outlineOf(headings: readonly Heading[]): string {
   return `<nav class="outline" aria-label="On this page"><h2>On this page</h2><ul>${links.join('')}</ul></nav>`;
 }
 
-/** Swagger UI, which the server has from its own package. */
+/** Swagger UI. */
 const referencePage = (built: Built) => `${headOf('Fathom API', built)}
-<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="${built.swaggerStyles}">
 <link rel="stylesheet" href="${built.referenceStyles}">
 </head>
 <body>
@@ -197,7 +219,7 @@ const referencePage = (built: Built) => `${headOf('Fathom API', built)}
 <a href="/">Explorer</a></div></header>
 <div id="docs"></div>
 <noscript>This page needs JavaScript. The description is at <a href="/api/v1/openapi.json">/api/v1/openapi.json</a></noscript>
-<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="${built.swagger}"></script>
 <script type="module" src="${built.reference}"></script>
 </body>
 </html>

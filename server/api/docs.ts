@@ -1,10 +1,7 @@
 /** Serves the API's OpenAPI description, and at `/docs` the documents, of which Swagger UI is a page. */
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { builtPath } from '../../compute/built.js';
 import { ApiError } from '../http/errors.js';
 import type { Route } from '../http/router.js';
-import { StaticFile } from '../http/static-files.js';
 import { BuiltPages, INDEX, pageHeaders } from './built-pages.js';
 import { BASE_PATH, type EndpointSpec } from './endpoint.js';
 import { describeApi } from './openapi.js';
@@ -13,9 +10,6 @@ import { Reply, negotiateForm, replyDocument } from './replies.js';
 const DESCRIPTION_PATH = `${BASE_PATH}/openapi.json`;
 export const DOCS_PATH = '/docs';
 const REFERENCE = 'api-reference.html';
-
-/** Files of swagger-ui-dist that the reference loads. */
-const FILES = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 
 /** The pages load from and call this server only, and run no inline script. */
 const POLICY = ["script-src 'self'", "style-src 'self'", "font-src 'self'", "connect-src 'self'"];
@@ -51,21 +45,7 @@ export function docsRoutes(
       handle: ({ exchange, params: { file } }) =>
         file.includes('.') ? build.asset(exchange, file) : build.page(exchange, `${file}.html`),
     },
-    ...FILES.map(fileRoute),
   ];
-}
-
-/** Serves a file of swagger-ui-dist. */
-function fileRoute(name: string): Route {
-  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
-  const file = new StaticFile(path.join(path.dirname(manifest), name), [
-    ['Cache-Control', 'public, max-age=3600'],
-  ]);
-  return {
-    method: 'GET',
-    path: `${DOCS_PATH}/${name}`,
-    handle: ({ exchange }) => file.reply(exchange),
-  };
 }
 
 function notBuilt(): ApiError {

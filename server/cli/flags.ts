@@ -1,6 +1,6 @@
 /**
  * Flags and words of a command line. A command declares each once; parsing, help, completion and the
- * tables of docs/cli.md follow from the declaration.
+ * lists of docs/cli.md follow from the declaration.
  */
 import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';

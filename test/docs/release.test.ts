@@ -113,6 +113,14 @@ describe('the build', () => {
   });
 });
 
+it('what users install runs one script: that which finds the binary of msgpackr', () => {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }>;
+  };
+  const running = Object.entries(packages).filter(([, one]) => one.hasInstallScript && !one.dev);
+  expect(running.map(([name]) => name)).toEqual(['node_modules/msgpackr-extract']);
+});
+
 describe('those who join', () => {
   it('find the rules, and forms that ask for what a report needs', () => {
     for (const name of ['SECURITY.md', 'CODE_OF_CONDUCT.md', 'RELEASING.md']) {
