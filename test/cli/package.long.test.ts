@@ -8,8 +8,8 @@ import { installProgram, packProgram, type Packed } from '../support/packed.js';
 import { cleanEnvironment, run, Script } from '../support/processes.js';
 import { becomes } from '../support/waiting.js';
 
-const MAX_PACKED_BYTES = 3 * 1024 * 1024;
-const MAX_UNPACKED_BYTES = 8 * 1024 * 1024;
+const MAX_PACKED_BYTES = 4 * 1024 * 1024;
+const MAX_UNPACKED_BYTES = 10 * 1024 * 1024;
 const MINT = 'So11111111111111111111111111111111111111112';
 
 let packed: Packed;
