@@ -14,6 +14,9 @@ const MAX_READS = 16;
 /** Default for how long after a failure further reads fail at once. */
 const FAILS_FOR_MS = 2000;
 
+/** Gives the block at a place, verified. @throws ArchiveUnavailableError if it cannot be read */
+type ReadBlock = (place: BlockPlace) => Promise<StoredBlock>;
+
 /** Where a segment's block is. */
 interface BlockPlace {
   segmentId: number;
@@ -35,6 +38,11 @@ export class Archive implements ArchivedBlocks {
   reads = 0;
   readBytes = 0;
   failures = 0;
+  /** Reads every block from its object, and keeps none: what a file beside the store holds says nothing of the object. */
+  readonly fromObjects: ArchivedBlocks = {
+    blocks: (statements, segmentIds) =>
+      readPlaces(statements, segmentIds, (place) => this.read(place)),
+  };
 
   constructor(
     /** null: the store has no archive. */
@@ -48,20 +56,11 @@ export class Archive implements ArchivedBlocks {
    * The blocks of archived segments, verified, each in a separate ArrayBuffer. Segments that are gone are left out.
    * @throws ArchiveUnavailableError if one cannot be read
    */
-  async blocks(
+  blocks(
     statements: Pick<Statements, 'rows'>,
     segmentIds: readonly number[],
   ): Promise<StoredBlock[]> {
-    const rows = await statements.rows(
-      `SELECT segment_id, key, object_at, object_bytes, crc32
-       FROM segments JOIN objects USING (object_id) WHERE ${whereIdIn('segment_id', segmentIds)}`,
-    );
-    return Promise.all(
-      (rows as [number, string, number, number, number][]).map(
-        async ([segmentId, key, at, bytes, checksum]) =>
-          this.block({ segmentId, key, at, bytes, crc32: checksum }),
-      ),
-    );
+    return readPlaces(statements, segmentIds, (place) => this.block(place));
   }
 
   /** What the archive holds; what waits for it is not its matter. */
@@ -144,12 +143,18 @@ export class Archive implements ArchivedBlocks {
     }
     let reading = this.reading.get(segmentId);
     if (reading === undefined) {
-      reading = this.read(place).finally(() => this.reading.delete(segmentId));
+      reading = this.readAndKeep(place).finally(() => this.reading.delete(segmentId));
       this.reading.set(segmentId, reading);
     }
     const shared = await reading;
     // Callers may transfer the memory of theirs.
     return { ...shared, block: new Uint8Array(shared.block) };
+  }
+
+  private async readAndKeep(place: BlockPlace): Promise<StoredBlock> {
+    const stored = await this.read(place);
+    void this.keep(stored.segmentId, stored.block);
+    return stored;
   }
 
   private async read({
@@ -180,7 +185,6 @@ export class Archive implements ArchivedBlocks {
       this.isUnreadable = false;
       this.reads++;
       this.readBytes += bytes;
-      void this.keep(segmentId, block);
       return { segmentId, block, crc32: checksum };
     } catch (error) {
       this.failures++;
@@ -192,4 +196,22 @@ export class Archive implements ArchivedBlocks {
       throw error;
     }
   }
+}
+
+/** The blocks of archived segments; those of segments that are gone are left out. */
+async function readPlaces(
+  statements: Pick<Statements, 'rows'>,
+  segmentIds: readonly number[],
+  read: ReadBlock,
+): Promise<StoredBlock[]> {
+  const rows = await statements.rows(
+    `SELECT segment_id, key, object_at, object_bytes, crc32
+     FROM segments JOIN objects USING (object_id) WHERE ${whereIdIn('segment_id', segmentIds)}`,
+  );
+  return Promise.all(
+    (rows as [number, string, number, number, number][]).map(
+      ([segmentId, key, at, bytes, checksum]) =>
+        read({ segmentId, key, at, bytes, crc32: checksum }),
+    ),
+  );
 }

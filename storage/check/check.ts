@@ -21,11 +21,10 @@ interface Checked {
   strays: string[];
 }
 
-/** The archive of a store that no process has open. @throws InputError if it has none */
+/** The archive of a store that no process has open. */
 async function archiveOf(database: Database): Promise<Archive> {
   const place = knownPlace(await readMeta(database));
-  if (place === null) throw new InputError('--archive: the store has no archive');
-  return new Archive(await openObjects(place));
+  return new Archive(place && (await openObjects(place)));
 }
 
 /**

@@ -70,7 +70,7 @@ export class Checker {
   constructor(
     private readonly database: Pick<Database, 'rows' | 'values'>,
     private readonly directory: string,
-    /** Reads archived segments too; null: only their entries are checked. */
+    /** Its objects are read too; null: only the entries of archived segments are checked. */
     private readonly archive: Archive | null,
     private readonly outline: OutlineBlock = (block) => Promise.resolve(outlineOfBlock(block)),
   ) {
@@ -89,6 +89,9 @@ export class Checker {
 
   /** Takes the next step, or the first one if `cursor` is null. */
   async step(cursor: CheckCursor | null): Promise<CheckStep> {
+    if (this.archive?.objects === null) {
+      throw new InputError('--archive: the store has no archive');
+    }
     const { part, after } = cursor ?? { part: 0, after: -1 };
     const found = this.parts[part](after).catch((error: unknown): Found => {
       if (error instanceof InputError || error instanceof ArchiveUnavailableError) throw error;
@@ -174,13 +177,18 @@ export class Checker {
     const readable = archive === null ? rows.filter((row) => row[6] === false) : rows;
     const read = readable.map(([id]) => id as number);
     const damages: Damage[] = [];
-    const blocks = await this.blocksOf(read, damages);
+    const lost = new Map<number, string>();
+    const blocks = await this.blocksOf(read, lost);
     const samples = await readSamples(this.database, ids);
     const turns = new Turns();
     for (const row of rows) {
       await turns.take();
       const ref = refOfColumns(row);
       const [chain, address, markets] = row.slice(7) as [Chain, string, number];
+      const reason = lost.get(ref.segmentId);
+      if (reason !== undefined) {
+        damages.push({ ...ofSegment(`${chain}:${address}`, ref, reason), dataset: 'archive' });
+      }
       const stored = blocks.get(ref.segmentId);
       if (stored === undefined) continue;
       const entry = { ...ref, chain, address, markets };
@@ -196,24 +204,24 @@ export class Checker {
     };
   }
 
-  /** Blocks of segments. @param faults gets the objects of the archive that are gone or damaged */
+  /** Blocks of segments. @param lost gets those whose objects are gone or damaged, and the reason */
   private async blocksOf(
     ids: readonly number[],
-    faults: Damage[],
+    lost: Map<number, string>,
   ): Promise<ReadonlyMap<number, StoredBlock>> {
-    const archive = this.archive ?? NO_ARCHIVE;
+    const { fromObjects } = this.archive ?? NO_ARCHIVE;
     try {
-      return await readStoredBlocks(this.database, ids, archive);
+      return await readStoredBlocks(this.database, ids, fromObjects);
     } catch (error) {
       if (!(error instanceof ObjectFaultError)) throw error;
       if (ids.length > 1) {
         const blocks = new Map<number, StoredBlock>();
         for (const id of ids) {
-          for (const [own, block] of await this.blocksOf([id], faults)) blocks.set(own, block);
+          for (const [own, block] of await this.blocksOf([id], lost)) blocks.set(own, block);
         }
         return blocks;
       }
-      faults.push(damage('archive', `segment ${ids[0]}: ${error.message}`));
+      lost.set(ids[0], error.message);
       return new Map();
     }
   }
