@@ -2,7 +2,6 @@
  * Flags and words of a command line. A command declares each once; parsing, help, completion and the
  * lists of docs/cli.md follow from the declaration.
  */
-import path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { closeMatch } from '../../compute/nearest.js';
 import { InstantError, parseInstant, TIME_FORMS, UNITS_S } from '../../compute/time.js';
@@ -236,11 +235,6 @@ function withDashedValues(given: readonly string[], flags: Flags): string[] {
   }
   const rest = [...texts, ...(end < 0 ? [] : given.slice(end + 1))];
   return rest.length === 0 && end < 0 ? joined : [...joined, '--', ...rest];
-}
-
-/** The data directory: `--data`, then FATHOM_DATA, then ./data. */
-export function dataDirectory(flag: string | undefined): string {
-  return path.resolve(flag ?? (process.env.FATHOM_DATA || 'data'));
 }
 
 /**

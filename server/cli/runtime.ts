@@ -1,4 +1,5 @@
 /** Opens the store and the pool for commands. Loads on demand what short commands do not need. */
+import path from 'node:path';
 import type { ComputePool, PoolOptions } from '../../compute/pool.js';
 import type { RewriteInput } from '../../compute/segment/rewrite.js';
 import {
@@ -9,11 +10,13 @@ import {
   workIn,
 } from '../../storage/access.js';
 import { holdsStore, refuseRemains } from '../../storage/data-directory.js';
-import { InputError } from '../../storage/errors.js';
+import { InputError, UsageError } from '../../storage/errors.js';
 import type { StoreOperations, UseStore } from '../../storage/operations.js';
 import type { StoreOptions } from '../../storage/opening.js';
+import { shellWord } from '../../storage/shell-word.js';
+import { readConfig } from './config-file.js';
 import { printNote } from './output.js';
-import { dataDirectory, type StoreFlags } from './flags.js';
+import { DATA, type StoreFlags } from './flags.js';
 import { closingAtSignal } from './signals.js';
 
 /** Opens the store for each call and closes it afterwards, so other commands can run in between. */
@@ -71,6 +74,31 @@ export interface LocatedStore {
 export async function storeOf(flags: StoreFlags): Promise<LocatedStore> {
   const directory = await storeDirectory(flags.data);
   return { directory, useStore: (body) => onStore({ ...flags, data: directory }, body) };
+}
+
+/** The data directory: `--data`, then FATHOM_DATA, then ./data, with a warning if `serve` would use another one. */
+export function dataDirectory(flag: string | undefined): string {
+  const given = flag ?? (process.env.FATHOM_DATA || null);
+  const directory = path.resolve(given ?? 'data');
+  const configured = given === null ? configuredData() : null;
+  if (configured !== null && path.resolve(configured.data) !== directory) {
+    const { from, data } = configured;
+    printNote(
+      `warning: this command uses ${directory}, and serve the directory of ${from}: give --data ${shellWord(data)} to use that one`,
+    );
+  }
+  return directory;
+}
+
+/** What the config file says of the data directory; null: nothing, or the file is for `serve` to refuse. */
+function configuredData(): { data: string; from: string } | null {
+  try {
+    const { data } = readConfig({ data: DATA }).entries;
+    return data === undefined ? null : { data: data.texts[0], from: data.from };
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
 }
 
 /** The data directory. @throws InputError if it holds no store, or one without its database */

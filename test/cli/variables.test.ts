@@ -1,4 +1,6 @@
-/** Variables that no command reads. */
+/** What a command warns of before it works: variables that none reads, and a data directory that only the server uses. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { loadAll } from '../../server/cli/commands.js';
 import { unknownVariables } from '../../server/cli/variables.js';
@@ -35,4 +37,25 @@ warning: fathom_url: no command reads this variable; did you mean FATHOM_URL?
 warning: FATHOM_BACKUP_HOST: no command reads this variable
 `,
   });
+});
+
+it('a data directory of the config file gets a warning where it is not used', async () => {
+  const file = path.join(temporaryDirectory(), 'config.json');
+  const warning = async (data: unknown, words: string[] = [], env = {}): Promise<string> => {
+    writeFileSync(file, JSON.stringify({ data, prot: 1 }));
+    const { status, stderr } = await fathom(['queue', ...words], { FATHOM_CONFIG: file, ...env });
+    expect(status).toBe(1);
+    const [first, ...more] = stderr.trimEnd().split('\n');
+    expect(more.at(-1) ?? first).toContain('holds no store; is --data right?');
+    return more.length === 0 ? '' : first;
+  };
+  const home = path.resolve('data');
+  expect(await warning('a store')).toBe(
+    `warning: this command uses ${home}, and serve the directory of ${file}: data: give --data 'a store' to use that one`,
+  );
+  expect(await warning('data')).toBe('');
+  expect(await warning(true)).toBe('');
+  expect(await warning('store', ['--data', 'nowhere'])).toBe('');
+  expect(await warning('store', [], { FATHOM_DATA: 'nowhere' })).toBe('');
+  expect(await fathom(['queue'], { FATHOM_CONFIG: 'nowhere' })).toMatchObject({ status: 1 });
 });

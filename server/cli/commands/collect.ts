@@ -20,9 +20,9 @@ import type { UseStore } from '../../../storage/operations.js';
 import { storeSnapshots } from '../../../storage/import/import.js';
 import { wallMs } from '../../../storage/wall-clock.js';
 import { defineCommand } from '../command.js';
-import { dataDirectory, duration, type Flags, type FlagValues, STORE_FLAGS } from '../flags.js';
+import { duration, type Flags, type FlagValues, STORE_FLAGS } from '../flags.js';
 import { count, printLine, printNote, printTable } from '../output.js';
-import { storeThrough, withPool } from '../runtime.js';
+import { dataDirectory, storeThrough, withPool } from '../runtime.js';
 import { stopSignal } from '../signals.js';
 
 const MAX_DURATION = '366d';

@@ -11,7 +11,6 @@ import { chosenMarket, keepAlive, renewDemoKey } from '../../../demo/live.js';
 import { DEMO_SEED } from '../../../demo/tokens.js';
 import { defineCommand } from '../command.js';
 import {
-  dataDirectory,
   type Flags,
   type FlagValues,
   instant,
@@ -20,7 +19,7 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { counted, printJson, printLine, ProgressLine, printNote } from '../output.js';
-import { storeThrough, withPool } from '../runtime.js';
+import { dataDirectory, storeThrough, withPool } from '../runtime.js';
 import { stopSignal } from '../signals.js';
 
 /** Threads of a live market, and of a server beside it: each takes some tens of MB, so more cores do not mean more threads. */

@@ -16,14 +16,7 @@ import {
 import { importIntoStore, type ImportRequest, importRows } from '../../../storage/import/import.js';
 import { NothingImportedError } from '../../../storage/import/refusals.js';
 import { defineCommand } from '../command.js';
-import {
-  dataDirectory,
-  DRY_RUN,
-  type Flags,
-  type FlagValues,
-  JSON_OUTPUT,
-  STORE_FLAGS,
-} from '../flags.js';
+import { DRY_RUN, type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { DESCRIBING, importOptions } from '../import-options.js';
 import { count, counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
 import {
@@ -35,7 +28,7 @@ import {
 } from '../file-report.js';
 import { storedToken } from '../named-token.js';
 import { readQuoteFile } from '../quote-file.js';
-import { rehearsed, storeOf, storeThrough, withPool } from '../runtime.js';
+import { dataDirectory, rehearsed, storeOf, storeThrough, withPool } from '../runtime.js';
 
 /** The most entries that the report shows of a list. */
 const SHOWN = 5;

@@ -5,14 +5,7 @@ import { type Dataset, DATASETS, FILE_FORMATS } from '../../../storage/ingest/da
 import { exampleOf, formatsOf, ingestFiles } from '../../../storage/ingest/ingest.js';
 import type { FileReport } from '../../../storage/ingest/prepared.js';
 import { defineCommand } from '../command.js';
-import {
-  dataDirectory,
-  DRY_RUN,
-  type Flags,
-  type FlagValues,
-  JSON_OUTPUT,
-  STORE_FLAGS,
-} from '../flags.js';
+import { DRY_RUN, type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
 import { MAPPING_FLAGS, mappingOf } from '../ingest-options.js';
 import { counted, PartlyDone, printJson, ProgressLine, printNote } from '../output.js';
 import {
@@ -22,7 +15,7 @@ import {
   warningJson,
   warningText,
 } from '../file-report.js';
-import { rehearsed, storeThrough, withPool } from '../runtime.js';
+import { dataDirectory, rehearsed, storeThrough, withPool } from '../runtime.js';
 
 const FLAGS = {
   ...STORE_FLAGS,
