@@ -6,11 +6,21 @@ import { hashOf, tokenView } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
 import { AlertForm } from './alert-form.js';
 import './alerts.css';
-import { askPermission, beep, canSound, permission, unread } from './announce.js';
+import { askPermission, beep, canSound, permission } from './announce.js';
 import { forgetAlerts, isUnkept, kept, restoreAlerts, update } from './kept.js';
-import { type Fired, type Kept, MAX_FIRED, MAX_RULES, MAX_TOKENS } from './kept-text.js';
+import {
+  type Fired,
+  type Kept,
+  MAX_FIRED,
+  MAX_RULES,
+  MAX_TOKENS,
+  markedRead,
+} from './kept-text.js';
 import { conditionText, rearmText, type Rule, UNSEEN } from './rules.js';
 import { isWatching, readings, startWatching, watched } from './watch.js';
+
+/** Most alerts that the page shows until they are read; the list has all. */
+const MAX_TOASTS = 3;
 
 restoreAlerts();
 startWatching();
@@ -18,11 +28,10 @@ startWatching();
 export function Alerts() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const { rules } = useValue(kept);
-  const shown = useValue(unread);
+  const { rules, fired } = useValue(kept);
+  const unread = fired.filter(({ isRead }) => !isRead);
   const isWatched = useValue(isWatching);
   const open = (): void => {
-    unread.set([]);
     setOpen(true);
     dialog.current?.showModal();
   };
@@ -32,24 +41,20 @@ export function Alerts() {
         type="button"
         class="tool icon-only alerts-button"
         aria-label="Alerts"
-        title={
-          rules.length === 0
-            ? 'Alerts: be told when depth, the score or a wall changes'
-            : `Alerts: ${rules.length}, ${isWatched ? 'watched by this tab' : 'not watched by this tab'}`
-        }
+        title={bellTitle(rules.length, isWatched, unread.length)}
         onClick={open}
       >
         <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
           <path d="M3.500 11.500h9l-1.200-1.700V7a3.300 3.300 0 0 0-6.600 0v2.800zM6.800 13.500h2.400" />
         </svg>
-        {rules.length > 0 && (
+        {unread.length > 0 && (
           <span class="alerts-count" aria-hidden="true">
-            {rules.length}
+            {unread.length}
           </span>
         )}
       </button>
       <div class="alerts-toasts" role="status">
-        {shown.map((one) => (
+        {unread.slice(0, MAX_TOASTS).map((one) => (
           <Toast key={one.id} fired={one} />
         ))}
       </div>
@@ -68,8 +73,16 @@ export function Alerts() {
   );
 }
 
+function bellTitle(rules: number, isWatched: boolean, unread: number): string {
+  const set =
+    rules === 0
+      ? 'be told when depth, the score or a wall changes'
+      : `${rules} set, ${isWatched ? '' : 'not '}watched by this tab`;
+  return `Alerts: ${set}${unread === 0 ? '' : `; ${unread} fired since you looked`}`;
+}
+
 function Toast({ fired }: { fired: Fired }) {
-  const dismiss = (): void => unread.set(unread.value.filter(({ id }) => id !== fired.id));
+  const dismiss = (): void => update((now) => markedRead(now, fired.id));
   return (
     <p class="alerts-toast">
       <span>
@@ -94,6 +107,9 @@ function TokenLink({ address, symbol }: Pick<Fired, 'address' | 'symbol'>) {
 function Panel({ onClose }: { onClose: () => void }) {
   const all = useValue(kept);
   const { rules, fired } = all;
+  useEffect(() => {
+    if (fired.some(({ isRead }) => !isRead)) update((now) => markedRead(now));
+  }, [fired]);
   return (
     <>
       <header class="alerts-head">
@@ -248,7 +264,7 @@ function Channels({ hasSound, hasNotification }: Kept) {
           disabled={allowed === 'missing'}
           onChange={({ currentTarget: { checked } }) => void chooseNotification(checked)}
         />
-        A notification of the system
+        A system notification
       </label>
       {allowed === 'missing' && (
         <p class="note">

@@ -1,25 +1,18 @@
-/** Says that alerts fired: in the page, with a sound, with a notification of the system. */
+/** Says that alerts fired, besides in the page: with a sound, with a system notification. */
 import { shortAddress } from '../state/format.js';
 import { show } from '../state/session.js';
 import { tokenView } from '../state/url.js';
-import { Value } from '../state/value.js';
 import { kept } from './kept.js';
 import type { Fired } from './kept-text.js';
 import { Pauses } from './pauses.js';
 
 /** The least time between two sounds, and between two notifications of a token. */
 const LEAST_PAUSE_MS = 5000;
-/** Alerts that the page shows until they are dismissed. */
-const MAX_SHOWN = 3;
-
-/** What fired and has not been dismissed, the newest first. */
-export const unread = new Value<readonly Fired[]>([]);
 
 let context: AudioContext | null = null;
 const pauses = new Pauses(LEAST_PAUSE_MS);
 
 export function announce(fired: readonly Fired[]): void {
-  unread.set([...fired.toReversed(), ...unread.value].slice(0, MAX_SHOWN));
   const { hasSound, hasNotification } = kept.value;
   const nowMs = performance.now();
   if (hasSound && pauses.begin('sound', nowMs)) beep();

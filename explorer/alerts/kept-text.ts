@@ -21,6 +21,8 @@ export interface Fired {
   dataT: number;
   /** When this browser saw it, by its own clock, epoch seconds. */
   seenT: number;
+  /** Whether it was dismissed, or the list has shown it. */
+  isRead: boolean;
 }
 
 export interface Kept {
@@ -67,7 +69,10 @@ export function keptOf(text: string | null): Kept | null {
   return bounded({
     rules,
     seen,
-    fired: listOf(found.fired).filter(isFired),
+    // Versions before this one kept no `isRead`.
+    fired: listOf(found.fired)
+      .filter(isFired)
+      .map((one) => ({ ...one, isRead: one.isRead !== false })),
     hasSound: found.hasSound === true,
     hasNotification: found.hasNotification === true,
   });
@@ -78,6 +83,13 @@ export function bounded(all: Kept): Kept {
   const rules = all.rules.slice(0, MAX_RULES);
   const seen = rules.map(({ id }): [string, Seen] => [id, all.seen[id] ?? UNSEEN]);
   return { ...all, rules, seen: Object.fromEntries(seen), fired: all.fired.slice(0, MAX_FIRED) };
+}
+
+/** Marks what has fired as read. @param id of one of it; without one, all */
+export function markedRead(all: Kept, id?: string): Kept {
+  const isMeant = (one: Fired): boolean => !one.isRead && (id ?? one.id) === one.id;
+  if (!all.fired.some(isMeant)) return all;
+  return { ...all, fired: all.fired.map((one) => (isMeant(one) ? { ...one, isRead: true } : one)) };
 }
 
 /** A record without the entries of other keys; the same one if it has none of those. */

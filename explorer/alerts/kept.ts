@@ -19,13 +19,14 @@ export function restoreAlerts(): void {
 /** Changes what is kept, for all tabs of this browser. */
 export function update(change: (now: Kept) => Kept): void {
   const next = bounded(change(isUnkept.value ? kept.value : (read() ?? kept.value)));
-  kept.set(next);
   try {
     localStorage.setItem(ITEM, textOf(next));
     isUnkept.set(false);
   } catch {
     isUnkept.set(true);
   }
+  // Last: what follows it may update it again, from what is stored.
+  kept.set(next);
 }
 
 /** Deletes everything that this browser keeps of alerts. */

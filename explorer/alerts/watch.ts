@@ -224,7 +224,7 @@ class Token {
       const seenT = Date.now() / 1000;
       // A revised snapshot may fire again.
       const id = `${rule.id} ${t} ${seenT}`;
-      fired.push({ id, address, symbol, text: outcome.fired, dataT: t, seenT });
+      fired.push({ id, address, symbol, text: outcome.fired, dataT: t, seenT, isRead: false });
     }
     readings.set({ ...readings.value, ...read });
     // Written only if something has changed, not with each snapshot.

@@ -11,7 +11,11 @@ export class Value<T> {
   set(value: T): void {
     if (Object.is(value, this.current)) return;
     this.current = value;
-    for (const listener of [...this.listeners]) listener(value);
+    for (const listener of [...this.listeners]) {
+      // A listener has set another value: all know that one already, and an older one must not follow it.
+      if (!Object.is(this.current, value)) return;
+      listener(value);
+    }
   }
 
   /** @returns a function that stops the listener */

@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   bounded,
+  type Kept,
   keptOf,
+  markedRead,
   MAX_FIRED,
   MAX_RULES,
   MAX_TOKENS,
@@ -241,7 +243,15 @@ describe('what a browser keeps', () => {
     address,
     symbol: 'SOL',
   });
-  const fired = { id: 'x', address: 'a', symbol: null, text: 'Score', dataT: 1, seenT: 2 };
+  const fired = {
+    id: 'x',
+    address: 'a',
+    symbol: null,
+    text: 'Score',
+    dataT: 1,
+    seenT: 2,
+    isRead: false,
+  };
   const walls = [{ side: 'support', priceUsd: 90, usd: 5 }] as const;
 
   it('is read as it was written', () => {
@@ -272,14 +282,15 @@ describe('what a browser keeps', () => {
     const text = JSON.stringify({
       version: 1,
       rules: [...bad, rule('2')],
-      fired: [null, {}, fired],
+      // One of a version that kept no `isRead`.
+      fired: [null, {}, fired, { ...fired, id: 'y', isRead: undefined }],
       seen: 5,
     });
     expect(keptOf(text)).toEqual({
       ...NOTHING,
       rules: [rule('2')],
       seen: { 2: UNSEEN },
-      fired: [fired],
+      fired: [fired, { ...fired, id: 'y', isRead: true }],
     });
     expect(keptOf('{"version": 1}')).toEqual(NOTHING);
     const odd = JSON.stringify({
@@ -288,6 +299,15 @@ describe('what a browser keeps', () => {
       seen: { 2: { isOn: 'yes', walls: [{ side: 'x' }] } },
     });
     expect(keptOf(odd)?.seen).toEqual({ 2: UNSEEN });
+  });
+
+  it('has what fired as read, one by one or all', () => {
+    const both = { ...NOTHING, fired: [fired, { ...fired, id: 'y' }] };
+    const areRead = ({ fired: all }: Kept) => all.map(({ isRead }) => isRead);
+    const one = markedRead(both, 'y');
+    expect(areRead(one)).toEqual([false, true]);
+    expect(areRead(markedRead(both))).toEqual([true, true]);
+    expect(markedRead(one, 'y')).toBe(one);
   });
 
   it('has bounds', () => {

@@ -76,7 +76,17 @@ describe.skipIf(!hasBrowser)('alerts', () => {
     // A score that is below its bound from the first does not fire.
     await watched(page).getByText('(holds now); fires again after it has been 100.9').waitFor();
     expect(await page.evaluate('asked')).toBe(0);
-    await dialog(page).getByLabel('A notification of the system').check();
+    // Another one about the same token is read at once from what the page knows.
+    await add(page, 'Depth', '12k');
+    await watched(page)
+      .getByText(/^\$10\.0K at .* \(holds now\); fires again after it has been \$12\.6K$/)
+      .waitFor();
+    await expect.poll(() => watched(page).getByRole('listitem').count()).toBe(3);
+    expect(await keptText(page)).not.toContain('"isOn":null');
+    await watched(page)
+      .getByRole('button', { name: /^Delete .* below \$12\.0K/ })
+      .click();
+    await dialog(page).getByLabel('A system notification').check();
     expect(await page.evaluate('asked')).toBe(1);
     await put(240, 3000, 4000);
     const first = 'Depth within 2% is $7.00K, below $8.00K';
@@ -103,8 +113,12 @@ describe.skipIf(!hasBrowser)('alerts', () => {
     await put(60, 10, 10);
     const toast = page.getByRole('status').getByText('Depth within 2% is $20.0, below $8.00K');
     await toast.waitFor();
+    // Two alerts are set; one has fired since the list was open.
+    const badge = page.locator('.alerts-count');
+    expect(await badge.textContent()).toBe('1');
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await toast.waitFor({ state: 'detached' });
+    await badge.waitFor({ state: 'detached' });
     await openAlerts(page);
     expect(await fired(page).count()).toBe(2);
     await watched(page)

@@ -50,6 +50,7 @@ import {
   viewOf,
 } from '../../explorer/state/url.js';
 import { isLater, spokenTime } from '../../explorer/state/spoken-time.js';
+import { Value } from '../../explorer/state/value.js';
 import { fieldTime, offsetS, zone } from '../../explorer/state/zone.js';
 import { amountOf, amountText } from '../../explorer/views/amount.js';
 import { hoursText } from '../../explorer/views/boards/hours.js';
@@ -663,6 +664,17 @@ describe('the hours of a period', () => {
       '24h: this hour and the 23 before it, since 11-13 13:00 UTC; an hour earlier until any token has data of this hour.',
     );
   });
+});
+
+it('tells no listener an older value after a newer one', () => {
+  const value = new Value(0);
+  value.follow((now) => {
+    if (now === 1) value.set(2);
+  });
+  const heard: number[] = [];
+  value.follow((now) => heard.push(now));
+  value.set(1);
+  expect(heard).toEqual([2]);
 });
 
 describe('rows', () => {
