@@ -8,6 +8,7 @@ import { wallMs } from '../storage/wall-clock.js';
 import type { ServeOptions } from './cli/serve-options.js';
 import { type Clock, frozenClock, systemClock } from './clock.js';
 import { joinCluster, type Joined } from './cluster-node.js';
+import { planOfKey, type Plans } from './limits/plans.js';
 import { errorsTo, type Logger } from './logger.js';
 import { THREAD_HEAPS } from './memory.js';
 import { shortageLines } from './operations/disk.js';
@@ -61,10 +62,24 @@ export async function openStore(start: Start, stop?: AbortSignal): Promise<Opene
     given.cluster && (await joinCluster(given, given.cluster, { store, logger, closing }));
   const options = cluster?.options ?? given;
   store.keys.plans = options.plans;
+  warnOfUnknownPlans(store, options.plans, logger);
   if (cluster === null && store.mark !== null) {
     logger.warn('the store belongs to a node of a cluster, and follows no log without --cluster');
   }
   return { pool, store, cluster, options, clock };
+}
+
+/** A store may come without the configuration that its keys were made with, as a backup does. */
+function warnOfUnknownPlans(store: Store, plans: Plans, logger: Logger): void {
+  const refused = store.keys
+    .list()
+    .filter((key) => key.revokedAtS === null && planOfKey(plans, key) === null);
+  if (refused.length === 0) return;
+  const names = [...new Set(refused.map(({ tier }) => tier))].sort().join(', ');
+  logger.warn('keys get 401: their plans are not configured', {
+    plans: names,
+    keys: refused.length,
+  });
 }
 
 /** How a server opens its store: it logs what happens to it. */

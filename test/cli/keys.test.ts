@@ -398,7 +398,21 @@ describe('with the server running', () => {
     ]);
     await serving.stop();
     expect(await listed()).toMatchObject([{ tier: 'gold', limits: null }]);
+    expect((await fathom(['keys', 'list', '--data', other])).stdout).toMatch(
+      / refused +unknown plan +unknown plan /,
+    );
+    expect(serving.logged()).not.toContain('not configured');
     serving = await serveHere(other);
+    const warning = serving
+      .logged()
+      .split('\n')
+      .find((line) => line.includes('not configured'));
+    expect(JSON.parse(warning ?? 'null')).toMatchObject({
+      level: 'warn',
+      msg: 'keys get 401: their plans are not configured',
+      plans: 'gold',
+      keys: 1,
+    });
     const unknown = await serving.get('/usage', key as string);
     expect([unknown.status, await unknown.json()]).toEqual([
       401,

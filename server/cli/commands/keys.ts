@@ -218,6 +218,8 @@ const UNKNOWN_PLAN = 'unknown plan';
 
 /** `limits` is null if the key's plan is not in the settings. */
 type KeyWithLimits = ListedKey & { limits: LimitsDocument | null };
+/** A key whose plan was looked up, or was not. */
+type StatedKey = KeyRecord & { limits?: LimitsDocument | null };
 
 const HEADINGS = [
   'ID',
@@ -247,9 +249,10 @@ function rowOf(key: KeyWithLimits): string[] {
   ];
 }
 
-function stateOf({ revokedAtS, expiresAtS }: KeyRecord): string {
+function stateOf({ revokedAtS, expiresAtS, limits }: StatedKey): string {
   if (revokedAtS !== null) return 'revoked';
-  return expiresAtS !== null && systemClock.nowS() >= expiresAtS ? 'expired' : 'valid';
+  if (expiresAtS !== null && systemClock.nowS() >= expiresAtS) return 'expired';
+  return limits === null ? 'refused' : 'valid';
 }
 
 /** `12, market-depth 60, dca-pressure 6, whale-get 60` */
