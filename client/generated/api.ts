@@ -748,6 +748,8 @@ export interface components {
       window: components['schemas']['ReplayPlanWindow'];
       /** @enum {string} */
       step: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
+      /** @description Requested venues of which the token has no market so far. */
+      venues_not_found?: string[];
       pct: number[];
       /** @description Groups with depth in the reply. Absent without `group`. */
       groups?: components['schemas']['ReplayGroup'][];
@@ -1587,6 +1589,8 @@ export interface components {
       chain: 'mainchain' | 'evmchain';
       /** @description The mainchain mint whose data are shown for a bridged `0x` address. */
       resolved_token?: string;
+      /** @description Requested venues of which the token has no market so far. */
+      venues_not_found?: string[];
       /** @description Time of the snapshot, Unix epoch seconds; null without one. */
       t: number | null;
       /** @description Price of the snapshot; null without one. */

@@ -42,6 +42,7 @@ export interface SeriesEnvelope {
   token: string;
   chain: Chain;
   resolved_token?: string;
+  venues_not_found?: string[];
   window: { from: number; to: number; clamped: boolean };
   step: string;
 }

@@ -16,7 +16,7 @@ import {
 /** What the reply repeats of the request. */
 export interface SlippageRequestFields extends SlippageAmounts {
   /** The reply's first fields. */
-  named: { token: string; chain: Chain; resolved_token?: string };
+  named: { token: string; chain: Chain; resolved_token?: string; venues_not_found?: string[] };
   side: OrderSide;
 }
 
@@ -40,6 +40,7 @@ export function slippageDocument(
     token: named.token,
     chain: named.chain,
     resolved_token: named.resolved_token,
+    venues_not_found: named.venues_not_found,
     t,
     price_usd: priceUsd,
     side,

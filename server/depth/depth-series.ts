@@ -47,7 +47,13 @@ import { entityTag } from '../replay/entity-tag.js';
 import { ARROW_STREAM, negotiate } from '../replay/representation.js';
 import { serviceScore } from '../tokens/token-fields.js';
 import { scoresAt } from '../scores/score-history.js';
-import { namedToken, resolvedToken, sourceOf } from './shown-token.js';
+import {
+  missingVenues,
+  missingVenuesField,
+  namedToken,
+  resolvedToken,
+  sourceOf,
+} from './shown-token.js';
 import { readSums } from './snapshot-sums.js';
 import type { Services } from '../services.js';
 
@@ -113,6 +119,7 @@ export const getDepthSeries = defineEndpoint({
     resolved_token: resolvedToken,
     window: document('ReplayPlanWindow', window),
     step: word(STEP_NAMES),
+    venues_not_found: missingVenuesField,
     pct: Type.Array(number('Percent of the price')),
     groups: Type.Optional(
       Type.Array(replayGroup, {
@@ -162,6 +169,7 @@ export function depthSeriesHandler(services: Services): Handler<typeof getDepthS
     const plan = await prepared(services.inPreparation, () =>
       makePlan(services.depth, job.plan, job.turns),
     );
+    Object.assign(job.envelope, missingVenues(job.query, plan.markets));
     // The tag covers the scores, so they are looked up first.
     const tag = job.withScore ? null : await tagOf(job, plan, null);
     const early = job.withScore ? null : replyWithoutBody(job, tag);

@@ -1,11 +1,20 @@
-/** The token whose depth a reply shows: the requested one, or the mainchain leg of a bridged `0x` address. */
+/**
+ * What replies say of the token whose depth they show: the requested one, or the mainchain leg of a bridged `0x` address.
+ */
 import Type from '../api/type.js';
-import type { Chain } from '../../compute/market.js';
+import type { Chain, Market } from '../../compute/market.js';
+import { factsOfMarkets, type ReplayFilter, venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 
 export const resolvedToken = Type.Optional(
   Type.String({
     description: 'The mainchain mint whose data are shown for a bridged `0x` address.',
+  }),
+);
+
+export const missingVenuesField = Type.Optional(
+  Type.Array(Type.String(), {
+    description: 'Requested venues of which the token has no market so far.',
   }),
 );
 
@@ -28,4 +37,14 @@ export function namedToken(
 ): { token: string; chain: Chain; resolved_token?: string } {
   if (leg === null) return { token: address, chain };
   return { token: address, chain: leg.chain, resolved_token: leg.address };
+}
+
+/** The field of a reply that lists the filter's venues of which the token has no market; none without any. */
+export function missingVenues(
+  filter: ReplayFilter,
+  markets: readonly Market[],
+): { venues_not_found?: string[] } {
+  const { venues } = factsOfMarkets(filter.venues || filter.excludeVenues ? markets : []);
+  const missing = venuesNotFound(filter, venues, ({ key }) => key);
+  return missing.length === 0 ? {} : { venues_not_found: missing };
 }

@@ -40,7 +40,13 @@ import {
   oldestServedS,
 } from '../replay/parameters.js';
 import type { HeldToken } from '../tokens/newest-depth.js';
-import { namedToken, resolvedToken, sourceOf } from './shown-token.js';
+import {
+  missingVenues,
+  missingVenuesField,
+  namedToken,
+  resolvedToken,
+  sourceOf,
+} from './shown-token.js';
 import type { Services } from '../services.js';
 
 /** Maximum number of amounts, and of moves, in one request. */
@@ -85,6 +91,7 @@ export const getSlippage = defineEndpoint({
     token: tokenAddress,
     chain: chainKey,
     resolved_token: resolvedToken,
+    venues_not_found: missingVenuesField,
     t: nullable(Type.Integer(), 'Time of the snapshot, Unix epoch seconds; null without one.'),
     price_usd: nullable(Type.Number(), 'Price of the snapshot; null without one.'),
     side,
@@ -200,17 +207,24 @@ function depthOf(
 function reply(
   { pool, kept }: Services,
   call: SlippageCall,
-  { fields, filter }: SlippageRequest,
+  request: SlippageRequest,
   held: HeldToken | null,
 ): SlippageReply {
   const { exchange, key } = call;
   const newest = held?.newest ?? null;
-  if (held === null || newest === null) return slippageDocument(fields, null);
+  if (held === null || newest === null) return slippageDocument(request.fields, null);
   const { ref, cells } = newest;
   addDataTime(exchange, cells.t);
   if (held.markets.length > MAX_CACHED_MARKETS) {
-    return wideReply(pool, call, fields, [held.markets, newest, fields.side, filter]);
+    return wideReply(pool, call, request, [
+      held.markets,
+      newest,
+      request.fields.side,
+      request.filter,
+    ]);
   }
+  const { filter } = request;
+  const fields = withMissingVenues(request, held.markets);
   const small = smallLadder(kept, held.markets, newest, fields.side, filter);
   if (small !== null && fields.usd.length * small.groups.length <= MAX_PARTS_ON_LOOP) {
     const { t, priceUsd } = cells;
@@ -228,16 +242,24 @@ function reply(
   });
 }
 
+function withMissingVenues(
+  { fields, filter }: SlippageRequest,
+  markets: HeldToken['markets'],
+): SlippageRequestFields {
+  return { ...fields, named: { ...fields.named, ...missingVenues(filter, markets) } };
+}
+
 /** The reply for a token with many markets, whose names may be too long for any reply. */
 function wideReply(
   pool: Services['pool'],
   call: SlippageCall,
-  fields: SlippageRequestFields,
+  request: SlippageRequest,
   chosen: Parameters<typeof ladderInput>,
 ): Reply<never> {
   const [markets, { cells }] = chosen;
   return replyLikePage(pool, call, async (form, run) => {
     await learnMarkets(markets);
+    const fields = withMissingVenues(request, markets);
     const { input, groups } = ladderInput(...chosen);
     const found = await run('findSlippage', { fields, input });
     const named = namesOfSlippage(found, groups);

@@ -11,7 +11,7 @@ import {
   tokenAddress,
   word,
 } from '../api/schemas.js';
-import { resolvedToken } from '../depth/shown-token.js';
+import { missingVenuesField, resolvedToken } from '../depth/shown-token.js';
 import { getDcaPressure } from '../orders/dca-pressure.js';
 import { replayGroup, replayMarket, replaySnapshot } from '../replay/replay.js';
 import { getScore } from '../scores/score.js';
@@ -52,11 +52,7 @@ const SENT: readonly [type: string, summary: string, fields: TProperties][] = [
             '`from`, or the time of the cursor, was more than 365 days ago, and was raised to 365 days ago.',
         }),
       ),
-      venues_not_found: Type.Optional(
-        Type.Array(Type.String(), {
-          description: 'Requested venues of which the token has no market so far.',
-        }),
-      ),
+      venues_not_found: missingVenuesField,
       channel: Type.Optional(word(CHANNELS)),
       next_from: Type.Optional(where.next_from),
       cursor: Type.Optional(where.cursor),

@@ -1,11 +1,10 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
-import { factsOfMarkets, venuesNotFound } from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { invalidParameter } from '../api/errors.js';
-import { sourceOf } from '../depth/shown-token.js';
+import { missingVenues, sourceOf } from '../depth/shown-token.js';
 import { ApiError, replayBusy } from '../http/errors.js';
 import { learnMarkets } from '../replay/page-plan.js';
 import { Cursors, type Progress } from './cursor.js';
@@ -66,14 +65,12 @@ export class DepthSubscription
     const { chain, address } = source ?? token;
     const markets = source === null ? [] : depth.markets(source.tokenId);
     await learnMarkets(markets);
-    const { venues } = factsOfMarkets(markets);
-    const missing = venuesNotFound(view.query, venues, ({ key }) => key);
     this.sendFields('subscribed', {
       token: token.address,
       ...(address === token.address ? {} : { resolved_token: address }),
       chain,
       ...(this.isClamped ? { clamped: true } : {}),
-      ...(missing.length === 0 ? {} : { venues_not_found: missing }),
+      ...missingVenues(view.query, markets),
     });
     if (reset !== null) this.reset(this.progress, reset);
     void this.join().catch((error: unknown) => this.fail(error));

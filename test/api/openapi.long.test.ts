@@ -109,6 +109,7 @@ describe('GET /api/v1/openapi.json', () => {
       'stale',
       'summary',
       'support_usd',
+      'venues_not_found',
       'wallets',
     ]);
   });

@@ -1524,6 +1524,10 @@ class DepthSeries(SeriesDocument):
     """
     The mainchain mint whose data are shown for a bridged `0x` address.
     """
+    venues_not_found: list[str] | None = None
+    """
+    Requested venues of which the token has no market so far.
+    """
     groups: list[ReplayGroup] | None = None
     """
     Groups with depth in the reply. Absent without `group`.
@@ -2168,6 +2172,10 @@ class Slippage(Document):
     resolved_token: str | None = None
     """
     The mainchain mint whose data are shown for a bridged `0x` address.
+    """
+    venues_not_found: list[str] | None = None
+    """
+    Requested venues of which the token has no market so far.
     """
 
 
