@@ -212,6 +212,6 @@ it('reads the example, comments and all, and that of the document', () => {
     [1, 1, 1, 1, 1],
   ]);
   const { blocks } = documentNamed('docs/collect.md');
-  const shown = blocks.find(({ info }) => info === 'json')!;
+  const shown = blocks.find(({ info }) => info === 'json sol.json')!;
   expect(parseConfig(shown.text, 'c').tokens[0].sources.length).toBe(3);
 });

@@ -119,10 +119,8 @@ describe('command lines', () => {
 });
 
 it('tables of documents for people are no wider than a wide terminal', () => {
-  const wide = [
-    'README.md',
-    ...['cli', 'data', 'operating', 'recovering', 'settings'].map((name) => `docs/${name}.md`),
-  ].flatMap((name) => {
+  const names = 'cli cluster collect data operating recovering settings storage'.split(' ');
+  const wide = ['README.md', ...names.map((name) => `docs/${name}.md`)].flatMap((name) => {
     const rows = documentNamed(name).text.match(/^\|.*$/gm) ?? [];
     return rows.filter((row) => row.length > 160).map((row) => `${name}: ${row.slice(0, 60)}`);
   });
