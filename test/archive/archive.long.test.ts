@@ -36,11 +36,10 @@ import {
   tokenOf,
 } from '../support/stores.js';
 import { becomes, eventually } from '../support/waiting.js';
+import { T0 } from './days.js';
 
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Some midnight. */
-const T0 = 1_794_009_600;
 const DAYS = 4;
 const NOW = T0 + DAYS * DAY_S + 7200;
 /** Of three tokens, each of whose closed days becomes one. */

@@ -5,9 +5,8 @@ import { DAY_S } from '../../compute/time.js';
 import { Archiver, isInStore } from '../../storage/archive/archiver.js';
 import { byTier, type Directory, type SegmentRef } from '../../storage/depth/directory.js';
 import { countingTurns } from '../support/waiting.js';
+import { T0 } from './days.js';
 
-/** Some midnight. */
-const T0 = 1_794_009_600;
 const DAYS = 300;
 const SEGMENTS_A_DAY = 20;
 

@@ -24,17 +24,15 @@ import {
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { T0, TOKENS } from './days.js';
 
-/** Some midnight. */
-const T0 = 1_794_009_600;
 const DAYS = 3;
 const NOW = T0 + DAYS * DAY_S + 7200;
-const BOTH = [MINT, OTHER_MINT];
 
 /** Snapshots of two tokens every half hour, the last ones today. */
 function history(): SnapshotRow[] {
   const times = Array.from({ length: 2 * 24 * DAYS + 3 }, (_, i) => T0 + i * 1800);
-  return BOTH.flatMap((address) =>
+  return TOKENS.flatMap((address) =>
     times.map((t, i) => snapshot(t, [orca([[i % 9, i + 1, 2]])], { address })),
   );
 }
@@ -109,7 +107,7 @@ describe.skipIf(!hasNats)('Three nodes of a cluster', () => {
 
     putBack();
     await commitRows(b.commands, late(MINT), { mode: 'merge' });
-    for (const node of [a, c]) await expectSame(b, node, BOTH);
+    for (const node of [a, c]) await expectSame(b, node, TOKENS);
     expect((await storedOf(c.store, MINT)).find(({ t }) => t === T0 + 900)?.cells).toEqual([
       [1, 3, 100, 9900],
     ]);
@@ -120,7 +118,7 @@ describe.skipIf(!hasNats)('Three nodes of a cluster', () => {
     await expect(commitRows(a.commands, late(MINT, T0 + 960))).rejects.toThrow('fathom delete');
     await commitDelete(a.commands, { address: MINT, tier: 'raw', ...FIRST_WINDOW });
     await commitRows(b.commands, late(MINT));
-    for (const node of [a, c]) await expectSame(b, node, BOTH);
+    for (const node of [a, c]) await expectSame(b, node, TOKENS);
     expect((await storedOf(c.store, MINT))[0].t).toBe(T0 + 900);
   });
 
@@ -146,7 +144,7 @@ describe.skipIf(!hasNats)('Three nodes of a cluster', () => {
     await busy;
     expect((await committing).segments).toBe(1);
     await bundle.discard();
-    await expectSame(a, b, BOTH);
+    await expectSame(a, b, TOKENS);
     // The change, what brought its segments back, and the change again.
     expect(a.node.position).toBe(before + 3);
     expect((await storedOf(a.store, MINT)).find(({ t }) => t === T0 + 900)).toBeDefined();

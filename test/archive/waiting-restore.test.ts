@@ -17,9 +17,7 @@ import {
   tokenOf,
 } from '../support/stores.js';
 import { eventually } from '../support/waiting.js';
-
-/** Some midnight. */
-const T0 = 1_794_009_600;
+import { T0 } from './days.js';
 
 it('A change is not said to be pending while what it needs of the archive is', async () => {
   const data = new DataDirectory();

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { type Tier, TIERS } from '../../compute/market.js';
+import { TIERS } from '../../compute/market.js';
 import { DAY_S } from '../../compute/time.js';
 import type { DueDay } from '../../storage/archive/archiver.js';
 import { lastTime } from '../../storage/depth/directory.js';
@@ -14,79 +14,21 @@ import type { Store } from '../../storage/store.js';
 import { temporaryDirectory } from '../support/folders.js';
 import {
   archiveIn,
-  binance,
   type Cell,
   commitDelete,
   commitRows,
   directoryOf,
-  MINT,
   openStore,
-  orca,
-  OTHER_MINT,
   retryWhileJoined,
-  snapshot,
-  type SnapshotRow,
   storedSnapshots,
   tokenOf,
 } from '../support/stores.js';
+import { type Deletion, deletion, NOW, rowsOf, TOKENS, type Upload, upload } from './days.js';
 
-const TOKENS = [MINT, OTHER_MINT];
-/** Some midnight. */
-const T0 = 1_794_009_600;
-const DAYS = 6;
-const NOW = T0 + 100 * DAY_S;
 const END = 2 ** 32 - 1;
-const amount = fc.integer({ min: 100, max: 90_000 }).map((cents) => cents / 100);
-const cells = fc.uniqueArray(
-  fc.tuple(fc.integer({ min: -40, max: 40 }), amount, amount).map((cell): Cell => cell),
-  { selector: ([bin]) => bin, minLength: 1, maxLength: 3 },
-);
-const tier = fc.constantFrom<Tier>('raw', 'raw', 'raw', '15m', '1h');
-const time = fc.oneof(
-  fc.integer({ min: 0, max: DAYS * 96 }).map((i) => T0 + i * 900),
-  // At the ends of days, and one second off.
-  fc
-    .tuple(fc.integer({ min: 0, max: DAYS }), fc.constantFrom(-1, 0, 1))
-    .map(([day, s]) => T0 + day * DAY_S + s),
-);
-/** Snapshots far apart, and long series of one token. */
-const rows = fc.oneof(
-  fc.uniqueArray(fc.record({ address: fc.constantFrom(...TOKENS), t: time, tier, cells }), {
-    selector: ({ address, t, tier: own }) => `${address} ${own} ${t}`,
-    minLength: 1,
-    maxLength: 8,
-  }),
-  fc
-    .record({
-      address: fc.constantFrom(...TOKENS),
-      tier,
-      first: time,
-      everyS: fc.constantFrom(60, 600, 3600),
-      count: fc.integer({ min: 2, max: 400 }),
-      cells,
-    })
-    .map(({ first, everyS, count, ...row }) =>
-      Array.from({ length: count }, (_, i) => ({ ...row, t: first + i * everyS })),
-    ),
-);
-export const operation = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constantFrom('replace' as const, 'merge' as const),
-      market: fc.constantFrom(0, 1),
-      rows,
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('delete' as const),
-      address: fc.constantFrom(...TOKENS),
-      fromS: time,
-      lengthS: fc.constantFrom(1, 900, DAY_S, 2 * DAY_S),
-    }),
-  },
+const operation = fc.oneof(
+  { weight: 5, arbitrary: upload },
+  { weight: 2, arbitrary: deletion },
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('archive' as const), order: fc.nat() }),
@@ -105,13 +47,12 @@ export const operation = fc.oneof(
     }),
   },
 );
-export type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
+type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
 /** Cells by market (0: orca, 1: binance), by `address tier t`. */
 type Model = Map<string, Map<number, readonly Cell[]>>;
-const MARKETS = [orca, binance];
 
-export class Walk {
+class Walk {
   readonly model: Model = new Map();
   private data = path.join(temporaryDirectory(), 'data');
   readonly objects = temporaryDirectory();
@@ -142,7 +83,7 @@ export class Walk {
     switch (done.kind) {
       case 'replace':
       case 'merge':
-        return this.commit(done.kind, done.market, done.rows);
+        return this.commit(done);
       case 'delete':
         return this.delete(done);
       case 'archive':
@@ -190,31 +131,17 @@ export class Walk {
     expect(await archiver.due()).toEqual([]);
   }
 
-  private async commit(
-    mode: 'replace' | 'merge',
-    market: number,
-    given: readonly { address: string; t: number; tier: Tier; cells: readonly Cell[] }[],
-  ): Promise<void> {
-    const sent: SnapshotRow[] = given.map(({ address, t, tier: own, cells: held }) =>
-      snapshot(t, [MARKETS[market]([...held])], { address, tier: own }),
-    );
-    await commitRows(this.store, sent, { mode });
-    for (const { address, t, tier: own, cells: held } of given) {
+  private async commit(sent: Upload): Promise<void> {
+    const { kind: mode, market } = sent;
+    await commitRows(this.store, rowsOf(sent), { mode });
+    for (const { address, t, tier: own, cells: held } of sent.rows) {
       const name = `${address} ${own} ${t}`;
       const before = mode === 'merge' ? (this.model.get(name) ?? []) : [];
       this.model.set(name, new Map([...before, [market, held]]));
     }
   }
 
-  private async delete({
-    address,
-    fromS,
-    lengthS,
-  }: {
-    address: string;
-    fromS: number;
-    lengthS: number;
-  }): Promise<void> {
+  private async delete({ address, fromS, lengthS }: Deletion): Promise<void> {
     const doomed = [...this.model.keys()].filter((name) => {
       const [own, , t] = name.split(' ');
       return own === address && Number(t) >= fromS && Number(t) < fromS + lengthS;
