@@ -69,7 +69,7 @@ export type LiveMessage = LiveSnapshots | LiveDeleted | LiveNotice;
 /** Messages that are not yielded. */
 type OtherMessage =
   | ({ type: 'closing'; retry_ms: number } & Position)
-  | { type: 'error'; error?: unknown; message?: unknown; error_code?: unknown }
+  | { type: 'error'; error?: unknown; message?: unknown; error_code?: unknown; retry_ms?: unknown }
   | { type: 'close'; code: number; reason: string };
 
 /** The HTTP statuses that the server's close codes stand for. */
@@ -163,13 +163,20 @@ function ended({ code, reason }: Closed, retryMs: number, requestId: string | nu
   return new FathomError(message, { status: STATUS_OF_CODE[code] ?? null, requestId });
 }
 
+/** The codes of a server that asks its clients to come again. */
+const UNAVAILABLE: ReadonlySet<unknown> = new Set(['replay_busy', 'archive_unavailable']);
+
 type Failed = Extract<OtherMessage, { type: 'error' }>;
 
-function failed({ error, message, error_code: given }: Failed, requestId: string | null): Error {
+function failed(
+  { error, message, error_code: given, retry_ms: asked }: Failed,
+  requestId: string | null,
+): Error {
   const reason = [message, error].find((one) => typeof one === 'string') ?? 'no reason given';
-  const status = given === 'replay_busy' ? 503 : null;
+  const retryAfterMs = typeof asked === 'number' ? asked : null;
+  const status = UNAVAILABLE.has(given) ? 503 : null;
   const code = typeof given === 'string' ? given : 'error';
-  const details = { status, code, requestId };
+  const details = { status, code, retryAfterMs, requestId };
   return new FathomError(`the server ended the subscription: ${quoted(reason)}`, details);
 }
 

@@ -9,6 +9,7 @@ import {
   type PagePlan,
   SegmentGoneError,
 } from '../../storage/contract.js';
+import { ArchiveUnavailableError } from '../../storage/archive/objects.js';
 import { StoreUnavailableError } from '../../storage/errors.js';
 import { SharedWork } from '../../storage/shared-work.js';
 import { Turns } from '../../storage/turns.js';
@@ -141,6 +142,8 @@ export class DepthFeed {
       this.steps.clear();
       return 0;
     }
+    // Its reads were repeated already, and a lost object stays lost: the client must learn of it.
+    if (error instanceof ArchiveUnavailableError) return null;
     const isBusy = error instanceof PoolUnavailableError || error instanceof StoreUnavailableError;
     return isBusy ? BUSY_MS : null;
   }

@@ -1,11 +1,12 @@
 /** A subscription of channel `depth`: history, revisions and new snapshots of one token, in order. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDamage } from '../../compute/damage.js';
+import { ArchiveUnavailableError } from '../../storage/archive/objects.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 import { isoOf } from '../../compute/time.js';
 import { invalidParameter } from '../api/errors.js';
 import { missingVenues, sourceOf } from '../depth/shown-token.js';
-import { ApiError, replayBusy } from '../http/errors.js';
+import { ApiError, archiveUnavailable, replayBusy } from '../http/errors.js';
 import { learnMarkets } from '../replay/page-plan.js';
 import { Cursors, type Progress } from './cursor.js';
 import type { DepthFeed, Update, View } from './depth-feed.js';
@@ -237,7 +238,9 @@ export class DepthSubscription
   override fail(error: unknown): void {
     if (this.isEnded) return;
     const { connection, view, onError, onMessage, onFailed } = this.options;
-    if (!(error instanceof ApiError)) onError(error);
+    // Every page says it, too, and a metric counts the failures.
+    const isKnown = error instanceof ApiError || error instanceof ArchiveUnavailableError;
+    if (!isKnown) onError(error);
     onMessage('error', null);
     connection.send(encodeError(view.format, this.id, this.answerTo(error)));
     connection.end(this.id);
@@ -246,6 +249,7 @@ export class DepthSubscription
 
   private answerTo(error: unknown): ApiError {
     if (error instanceof ApiError) return error;
+    if (error instanceof ArchiveUnavailableError) return archiveUnavailable();
     if (isDamage(error)) return DAMAGED;
     return this.options.feed.retryAfterMs(error) === null ? INTERNAL : replayBusy();
   }

@@ -6,6 +6,7 @@ import { crc32 } from 'node:zlib';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fathomClient } from '../../client/index.js';
 import { hasNats, NatsServers } from '../../bench/nats.js';
 import { sampleSegments } from '../../compute/segment/sample.js';
 import { DAY_S } from '../../compute/time.js';
@@ -14,6 +15,7 @@ import { backupStore } from '../../storage/backup.js';
 import { DATABASE_FILE } from '../../storage/data-directory.js';
 import { fathom, newKey, type Server, serve } from '../support/cli.js';
 import { NodeProcess } from '../support/cluster.js';
+import { LiveClient } from '../support/live-client.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { MAIN, start } from '../support/processes.js';
 import { S3_KEY, S3Server } from '../support/s3-server.js';
@@ -254,7 +256,23 @@ describe('A server with an archive', () => {
       expect((await server.get(one, key)).status).toBe(200);
     }
     expect(await metric(server, 'fathom_archive_failures_total')).toBeGreaterThan(0);
+    const live = await LiveClient.open(server.url, key);
+    live.send({ op: 'subscribe', id: 'a', channel: 'depth', address: MINT, from: T0 });
+    expect(await live.next(({ type }) => type !== 'subscribed')).toMatchObject({
+      type: 'error',
+      error_code: 'archive_unavailable',
+      retry_ms: 5000,
+    });
+    live.socket.terminate();
+    let waits = (): void => undefined;
+    const failed = new Promise<void>((resolve) => (waits = resolve));
+    const client = fathomClient({ url: server.url, key, onWait: () => waits() });
+    const following = client.follow(MINT, { from: T0 });
+    const first = following.next();
+    await failed;
     s3.fault = () => null;
+    expect((await first).value).toMatchObject({ type: 'snapshots', snapshots: { 0: { t: T0 } } });
+    await following.return(undefined);
     // A failure answers others for a moment.
     await eventually('the archive answers again', async () => {
       return (await server.get(PATHS[1], key)).status === 200;

@@ -69,6 +69,8 @@ CLOSED: Mapping[int, tuple[type[FathomError], int]] = {
     4429: (LimitError, 429),
 }
 RESTART = 1012
+# The codes of a server that asks its clients to come again.
+UNAVAILABLE = ("replay_busy", "archive_unavailable")
 
 
 async def follow(
@@ -236,10 +238,12 @@ def _failed(message: Mapping[str, Any], request_id: str | None) -> FathomError:
     given = [message.get("message"), message.get("error")]
     reason = next((one for one in given if isinstance(one, str)), "no reason given")
     code = message.get("error_code")
+    asked_ms = message.get("retry_ms")
     return ServerError(
         f"the server ended the subscription: {quoted(reason)}",
-        status=503 if code == "replay_busy" else None,
+        status=503 if code in UNAVAILABLE else None,
         code=code if isinstance(code, str) else "error",
+        retry_after=asked_ms / 1000 if isinstance(asked_ms, (int, float)) else None,
         request_id=request_id,
     )
 
