@@ -1,8 +1,10 @@
 /** Exports as their readers see them: DuckDB over the files, and the files themselves. */
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { expect } from 'vitest';
 import { MemoryDatabase } from '../../storage/duckdb/memory-database.js';
 import type { SqlRow } from '../../storage/duckdb/statements.js';
+import { digestOf } from '../support/cli.js';
 
 /** Names of all files, below the folder. */
 export const exportedFiles = (out: string): string[] =>
@@ -36,3 +38,22 @@ export async function rowsOf(
     database.close();
   }
 }
+
+/** The names of the files and the rows; the bytes, if these are the same. @param done what led to them, for messages */
+export async function expectSameExport(
+  done: readonly string[],
+  out: string,
+  fresh: string,
+  datasets: readonly string[],
+): Promise<void> {
+  const present = datasets.filter((dataset) => existsSync(path.join(fresh, dataset)));
+  expect([done, exportedFiles(out).sort()]).toEqual([done, exportedFiles(fresh).sort()]);
+  for (const dataset of present) {
+    if (digestOf(path.join(out, dataset)) === digestOf(path.join(fresh, dataset))) continue;
+    const [rows, expected] = [await rowsIn(out, dataset), await rowsIn(fresh, dataset)];
+    expect([done, dataset, rows]).toEqual([done, dataset, expected]);
+  }
+}
+
+const rowsIn = (out: string, dataset: string): Promise<SqlRow[]> =>
+  rowsOf(out, dataset, 'COLUMNS(*)::VARCHAR', undefined, 'ORDER BY ALL');

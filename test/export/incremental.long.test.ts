@@ -1,15 +1,13 @@
 /** An export that follows random changes has what a fresh one has: scores, which rest on other tokens, and holders. */
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { it } from 'vitest';
 import { VIEW_OF_REPLAY } from '../../server/cli/export-run.js';
 import { BUNDLE_VERSION } from '../../storage/bundle.js';
 import { RefusalError } from '../../storage/errors.js';
 import { exportStore, Seen } from '../../storage/export/export.js';
 import { ExportFolder } from '../../storage/export/folder.js';
 import type { Store } from '../../storage/store.js';
-import { digestOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 import { commitHolders, held } from '../support/holders.js';
 import {
@@ -21,7 +19,7 @@ import {
   orca,
   snapshot,
 } from '../support/stores.js';
-import { exportedFiles, rowsOf } from './exports.js';
+import { expectSameExport } from './exports.js';
 
 const DATASETS = ['snapshots', 'scores', 'holders'] as const;
 const ADDRESSES = ['A'.repeat(43), `0x${'a'.repeat(40)}`, 'B'.repeat(43)] as const;
@@ -174,21 +172,6 @@ async function exportTo(out: string, { store, nowS }: World, seen: Seen): Promis
   await exportStore(request, store, seen).finally(() => folder.close());
 }
 
-/** The names of the files and the rows; the bytes, if these are the same. */
-async function expectSame(done: string[], out: string, fresh: string): Promise<void> {
-  const present = DATASETS.filter((dataset) => existsSync(path.join(fresh, dataset)));
-  expect([done, filesOf(out)]).toEqual([done, filesOf(fresh)]);
-  for (const dataset of present) {
-    if (digestOf(path.join(out, dataset)) === digestOf(path.join(fresh, dataset))) continue;
-    const [rows, expected] = [await rowsIn(out, dataset), await rowsIn(fresh, dataset)];
-    expect([done, dataset, rows]).toEqual([done, dataset, expected]);
-  }
-}
-
-const filesOf = (out: string): string[] => exportedFiles(out).sort();
-const rowsIn = (out: string, dataset: string) =>
-  rowsOf(out, dataset, 'COLUMNS(*)::VARCHAR', undefined, 'ORDER BY ALL');
-
 it('after any changes, has what a fresh export has', { timeout: 3_600_000 }, async () => {
   const batches = fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), {
     minLength: 4,
@@ -216,7 +199,7 @@ it('after any changes, has what a fresh export has', { timeout: 3_600_000 }, asy
         await exportTo(out, world, world.seen);
         const fresh = path.join(temporaryDirectory(), 'fresh');
         await exportTo(fresh, world, new Seen());
-        await expectSame(done, out, fresh);
+        await expectSameExport(done, out, fresh, DATASETS);
       }
     } finally {
       await store.close();

@@ -2,6 +2,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export const S3_KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret/of+the=test' };
 const BUCKET = 'history';
@@ -12,8 +13,13 @@ interface Refused {
   code: string;
 }
 
-/** How a request fails: refused, never answered, cut within its body, or with a flipped bit. */
-export type S3Fault = Refused | 'hang' | 'cut' | 'flip';
+/**
+ * How a request fails: refused, never answered, answered late, cut within its body, with half of the object, or with a
+ * flipped bit.
+ */
+export type S3Fault = Refused | 'hang' | 'slow' | 'cut' | 'short' | 'flip';
+/** How late a slow answer is. */
+const SLOW_MS = 300;
 
 export class S3Server {
   readonly objects = new Map<string, { bytes: Buffer; writtenMs: number }>();
@@ -62,6 +68,7 @@ export class S3Server {
     const body = Buffer.concat(chunks);
     const fault = this.fault(method, key);
     if (fault === 'hang') return;
+    if (fault === 'slow') await sleep(SLOW_MS);
     const refused =
       (typeof fault === 'object' ? fault : null) ??
       this.refusal(request, url, body) ??
@@ -80,11 +87,11 @@ export class S3Server {
     if (key === '') return this.list(url.searchParams, response);
     const found = this.objects.get(key);
     if (found === undefined) return refuse(response, method, { status: 404, code: 'NoSuchKey' });
+    const whole =
+      fault === 'short' ? found.bytes.subarray(0, found.bytes.length >> 1) : found.bytes;
     const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
     const part =
-      first === undefined
-        ? found.bytes
-        : Buffer.from(found.bytes.subarray(Number(first), Number(last) + 1));
+      first === undefined ? whole : Buffer.from(whole.subarray(Number(first), Number(last) + 1));
     if (first !== undefined && part.length === 0) {
       return refuse(response, method, { status: 416, code: 'InvalidRange' });
     }
