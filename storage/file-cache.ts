@@ -3,7 +3,7 @@
  * time. A file's name states its key and size, so no file is read at the start.
  */
 import { closeSync, open, read } from 'node:fs';
-import { lstat, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, rename, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LargeMap } from '../compute/large-map.js';
 import { countedCache } from './counted-cache.js';
@@ -75,7 +75,7 @@ export async function removeFiles(kind: Names, directory: string): Promise<void>
 
 /** Never a folder, nor what a link leads to. A file that cannot be removed now is removed at the next start. */
 function removeFile(file: string): Promise<void> {
-  return rm(file, { force: true }).catch(() => undefined);
+  return unlink(file).catch(() => undefined);
 }
 
 /** The bytes that a file takes on the disk. */
