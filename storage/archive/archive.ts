@@ -11,19 +11,19 @@ import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objec
 
 /** Ranges that are read at once; further ones wait. */
 const MAX_READS = 16;
+/** Blocks that follow each other in an object are read as one range of at most so many bytes, unless one alone is larger. */
+const MAX_RANGE_BYTES = 4 * 1024 * 1024;
 /** Default for how long after a failure further reads fail at once. */
 const FAILS_FOR_MS = 2000;
 
-/** Gives the block at a place, verified. @throws ArchiveUnavailableError if it cannot be read */
-type ReadBlock = (place: BlockPlace) => Promise<StoredBlock>;
+/** The block of a segment, by its checksum. */
+type SegmentBlock = Omit<StoredBlock, 'block'>;
 
 /** Where a segment's block is. */
-interface BlockPlace {
-  segmentId: number;
+interface BlockPlace extends SegmentBlock {
   key: string;
   at: number;
   bytes: number;
-  crc32: number;
 }
 
 export class Archive implements ArchivedBlocks {
@@ -40,8 +40,10 @@ export class Archive implements ArchivedBlocks {
   failures = 0;
   /** Reads every block from its object, and keeps none: what a file beside the store holds says nothing of the object. */
   readonly fromObjects: ArchivedBlocks = {
-    blocks: (statements, segmentIds) =>
-      readPlaces(statements, segmentIds, (place) => this.read(place)),
+    blocks: async (statements, segments) => {
+      const ranges = rangesOf(await placesOf(statements, segments));
+      return Promise.all(ranges.flatMap((range) => this.blocksOf(range)));
+    },
   };
 
   constructor(
@@ -56,11 +58,20 @@ export class Archive implements ArchivedBlocks {
    * The blocks of archived segments, verified, each in a separate ArrayBuffer. Segments that are gone are left out.
    * @throws ArchiveUnavailableError if one cannot be read
    */
-  blocks(
+  async blocks(
     statements: Pick<Statements, 'rows'>,
-    segmentIds: readonly number[],
+    segments: readonly SegmentBlock[],
   ): Promise<StoredBlock[]> {
-    return readPlaces(statements, segmentIds, (place) => this.block(place));
+    const isAtHand = (one: SegmentBlock): boolean =>
+      this.reading.has(one.segmentId) || this.files?.has(one) === true;
+    const places = await placesOf(
+      statements,
+      segments.filter((one) => !isAtHand(one)),
+    );
+    // Others may have read some meanwhile.
+    this.begin(places.filter((place) => !isAtHand(place)));
+    const blocks = await Promise.all(segments.map((one) => this.block(statements, one)));
+    return blocks.filter((block) => block !== null);
   }
 
   /** What the archive holds; what waits for it is not its matter. */
@@ -133,38 +144,53 @@ export class Archive implements ArchivedBlocks {
     this.objects?.close();
   }
 
-  private async block(place: BlockPlace): Promise<StoredBlock> {
-    const { segmentId } = place;
-    const file = { segmentId, crc32: place.crc32 };
-    const kept = (await this.files?.read(file)) ?? null;
-    if (kept !== null) {
-      this.files?.touch(file);
-      return { segmentId, block: kept.content, crc32: place.crc32 };
+  /** null: the segment is gone. */
+  private async block(
+    statements: Pick<Statements, 'rows'>,
+    segment: SegmentBlock,
+  ): Promise<StoredBlock | null> {
+    const { segmentId, crc32: checksum } = segment;
+    if (!this.reading.has(segmentId)) {
+      const kept = (await this.files?.read(segment)) ?? null;
+      if (kept !== null) {
+        this.files?.touch(segment);
+        return { segmentId, block: kept.content, crc32: checksum };
+      }
+      // Its file has just gone or is damaged, or the segment is gone.
+      const places = await placesOf(statements, [segment]);
+      this.begin(places.filter(() => !this.reading.has(segmentId)));
     }
-    let reading = this.reading.get(segmentId);
-    if (reading === undefined) {
-      reading = this.readAndKeep(place).finally(() => this.reading.delete(segmentId));
-      this.reading.set(segmentId, reading);
-    }
-    const shared = await reading;
+    const shared = await this.reading.get(segmentId);
     // Callers may transfer the memory of theirs.
-    return { ...shared, block: new Uint8Array(shared.block) };
+    return shared === undefined ? null : { ...shared, block: new Uint8Array(shared.block) };
   }
 
-  private async readAndKeep(place: BlockPlace): Promise<StoredBlock> {
-    const stored = await this.read(place);
-    void this.keep(stored.segmentId, stored.block);
-    return stored;
+  /** Begins to read blocks. @param places in the order of keys and places */
+  private begin(places: readonly BlockPlace[]): void {
+    for (const range of rangesOf(places)) {
+      for (const [i, block] of this.blocksOf(range).entries()) {
+        const { segmentId } = range[i];
+        this.reading.set(segmentId, block);
+        void block
+          // Until then, the file cannot be found.
+          .then((read) => this.keep(segmentId, read.block))
+          .catch(() => undefined)
+          .finally(() => this.reading.delete(segmentId));
+      }
+    }
   }
 
-  private async read({
-    segmentId,
-    key,
-    at,
-    bytes,
-    crc32: checksum,
-  }: BlockPlace): Promise<StoredBlock> {
+  /** Reads blocks that follow each other in an object; each is verified for itself. */
+  private blocksOf(range: readonly BlockPlace[]): Promise<StoredBlock>[] {
+    const reading = this.read(range);
+    return range.map((place) => reading.then((bytes) => this.verified(place, bytes, range[0].at)));
+  }
+
+  /** The bytes of blocks that follow each other in an object. */
+  private async read(range: readonly BlockPlace[]): Promise<Uint8Array> {
     const { objects } = this;
+    const [{ segmentId, key, at }] = range;
+    const last = range.at(-1)!;
     if (objects === null) {
       throw new ArchiveUnavailableError(
         `segment ${segmentId} is archived, and this process has no archive: give --archive-url`,
@@ -175,43 +201,70 @@ export class Archive implements ArchivedBlocks {
       throw this.lastFailure.error;
     }
     try {
-      const block = await this.slots.use(() => objects.read(key, at, bytes));
+      const length = last.at + last.bytes - at;
+      const bytes = await this.slots.use(() => objects.read(key, at, length));
       this.lastFailure = null;
-      if (crc32(block) !== checksum) {
-        throw new ObjectFaultError(
-          `the object ${key} in ${objects.name} is damaged: the checksum of bytes ${at} to ${at + bytes - 1} does not match`,
-        );
-      }
       this.isUnreadable = false;
       this.reads++;
-      this.readBytes += bytes;
-      return { segmentId, block, crc32: checksum };
+      this.readBytes += length;
+      return bytes;
     } catch (error) {
-      this.failures++;
-      this.isUnreadable = true;
-      const isOfAll =
-        error instanceof ArchiveUnavailableError && !(error instanceof ObjectFaultError);
-      // What is wrong with one object says that others can be read.
-      this.lastFailure = isOfAll ? { error, untilMs: performance.now() + this.failsForMs } : null;
+      this.note(error);
       throw error;
     }
   }
+
+  /** A block of what was read from `fromAt` on, in a separate ArrayBuffer. */
+  private verified(place: BlockPlace, bytes: Uint8Array, fromAt: number): StoredBlock {
+    const { segmentId, key, at, crc32: checksum } = place;
+    const from = at - fromAt;
+    const block = new Uint8Array(bytes.subarray(from, from + place.bytes));
+    if (crc32(block) === checksum) return { segmentId, block, crc32: checksum };
+    const error = new ObjectFaultError(
+      `the object ${key} in ${this.objects?.name} is damaged: the checksum of bytes ${at} to ${at + place.bytes - 1} does not match`,
+    );
+    this.note(error);
+    throw error;
+  }
+
+  /** Notes a failure. */
+  private note(error: unknown): void {
+    this.failures++;
+    this.isUnreadable = true;
+    const isOfAll =
+      error instanceof ArchiveUnavailableError && !(error instanceof ObjectFaultError);
+    // What is wrong with one object says that others can be read.
+    this.lastFailure = isOfAll ? { error, untilMs: performance.now() + this.failsForMs } : null;
+  }
 }
 
-/** The blocks of archived segments; those of segments that are gone are left out. */
-async function readPlaces(
+/** Where the blocks of segments are, in the order of keys and places; segments that are gone are left out. */
+async function placesOf(
   statements: Pick<Statements, 'rows'>,
-  segmentIds: readonly number[],
-  read: ReadBlock,
-): Promise<StoredBlock[]> {
+  segments: readonly SegmentBlock[],
+): Promise<BlockPlace[]> {
+  if (segments.length === 0) return [];
+  const ids = segments.map(({ segmentId }) => segmentId);
   const rows = await statements.rows(
     `SELECT segment_id, key, object_at, object_bytes, crc32
-     FROM segments JOIN objects USING (object_id) WHERE ${whereIdIn('segment_id', segmentIds)}`,
+     FROM segments JOIN objects USING (object_id) WHERE ${whereIdIn('segment_id', ids)}
+     ORDER BY key, object_at`,
   );
-  return Promise.all(
-    (rows as [number, string, number, number, number][]).map(
-      ([segmentId, key, at, bytes, checksum]) =>
-        read({ segmentId, key, at, bytes, crc32: checksum }),
-    ),
+  return (rows as [number, string, number, number, number][]).map(
+    ([segmentId, key, at, bytes, checksum]) => ({ segmentId, key, at, bytes, crc32: checksum }),
   );
+}
+
+/** Joins blocks that follow each other in an object. */
+function rangesOf(places: readonly BlockPlace[]): BlockPlace[][] {
+  const ranges: BlockPlace[][] = [];
+  for (const place of places) {
+    const range = ranges.at(-1);
+    const last = range?.at(-1);
+    const follows = last?.key === place.key && last.at + last.bytes === place.at;
+    const end = place.at + place.bytes;
+    if (range !== undefined && follows && end - range[0].at <= MAX_RANGE_BYTES) range.push(place);
+    else ranges.push([place]);
+  }
+  return ranges;
 }

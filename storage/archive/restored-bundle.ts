@@ -4,7 +4,7 @@ import { DAY_S, isoOf } from '../../compute/time.js';
 import { BUNDLE_VERSION, BundleWriter, type RestoredFrame } from '../bundle.js';
 import { type Catalog, tokenKey } from '../depth/catalog.js';
 import { firstT, lastT } from '../depth/directory.js';
-import { storedSegments } from '../depth/segments.js';
+import { readStoredBlocks, storedSegments } from '../depth/segments.js';
 import type { Database } from '../duckdb/database.js';
 import { ArchivedSegmentsError, DiskFullError, InputError, isDiskFull } from '../errors.js';
 import { shellWord } from '../shell-word.js';
@@ -31,15 +31,14 @@ export async function bundleOfArchived(
 ): Promise<BundleWriter> {
   const { directory, database, archive } = source;
   const ids = needs.map(({ ref }) => ref.segmentId);
-  const blocks = await archive.blocks(database, ids).catch(async (error: unknown) => {
+  const blocks = await readStoredBlocks(database, ids, archive).catch(async (error: unknown) => {
     throw await lostObject(error, needs, source);
   });
-  if (blocks.length < ids.length) {
+  if (blocks.size < ids.length) {
     const stored = await storedSegments(database, ids);
     const gone = needs.find(({ ref }) => !stored.has(ref.segmentId)) ?? needs[0];
     throw new ArchivedSegmentsError(`${textOf(gone)} have changed meanwhile: try again`);
   }
-  const blockOf = new Map(blocks.map(({ segmentId, block }) => [segmentId, block]));
   const frames = new Map<
     string,
     RestoredFrame & { segments: { firstS: number; block: Uint8Array }[] }
@@ -48,7 +47,7 @@ export async function bundleOfArchived(
     const name = `${tokenKey(token.chain, token.address)} ${tier}`;
     const frame = frames.get(name) ?? { kind: 'restored' as const, ...token, tier, segments: [] };
     frames.set(name, frame);
-    frame.segments.push({ firstS: firstT(ref), block: blockOf.get(ref.segmentId)! });
+    frame.segments.push({ firstS: firstT(ref), block: blocks.get(ref.segmentId)!.block });
   }
   const bundle = await BundleWriter.create(directory);
   try {
@@ -79,7 +78,7 @@ export async function lostObject(
   if (!(error instanceof ObjectFaultError)) return error;
   for (const need of needs) {
     try {
-      await archive.blocks(database, [need.ref.segmentId]);
+      await readStoredBlocks(database, [need.ref.segmentId], archive);
     } catch (fault) {
       if (!(fault instanceof ObjectFaultError)) return fault;
       const { token, tier, ref } = need;

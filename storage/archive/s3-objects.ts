@@ -21,6 +21,9 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 /** Of a list of 1,000 objects, whose keys S3 limits to 1 KiB. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
+/** Keys that are derived from the credentials, one a day: more are forgotten. */
+const MAX_SIGNING_KEYS = 100;
+
 interface S3Options {
   bucket: string;
   /** Without slashes at its ends; empty: the whole bucket. */
@@ -72,6 +75,8 @@ export class S3Objects implements Objects {
   /** The bucket's address. */
   private readonly root: string;
   private readonly closing = new AbortController();
+  /** aws4fetch's, by secret and day: to derive one takes as long as the rest of a request. */
+  private readonly signingKeys = new Map<string, ArrayBuffer>();
 
   constructor(private readonly options: S3Options) {
     const { bucket, endpoint, region } = options;
@@ -192,7 +197,10 @@ export class S3Objects implements Objects {
     signal: AbortSignal,
   ): Promise<Reply | Refusal> {
     const { region, credentials } = this.options;
-    const client = new AwsClient({ ...(await credentials()), service: 's3', region, retries: 0 });
+    const given = await credentials();
+    if (this.signingKeys.size >= MAX_SIGNING_KEYS) this.signingKeys.clear();
+    const cache = this.signingKeys;
+    const client = new AwsClient({ ...given, service: 's3', region, retries: 0, cache });
     const url = `${this.root}/${encoded(key)}`;
     const signed = await client.sign(query === undefined ? url : `${url}?${query}`, {
       method,

@@ -60,9 +60,9 @@ export async function readStoredBlocks(
      UNION ALL
      SELECT segment_id, part, data, NULL FROM segment_parts WHERE ${segmentIdIn(ids)}`,
   );
-  const archived = ids.filter((id) => blocks.get(id)?.block.length === 0);
+  const archived = [...blocks.values()].filter(({ block }) => block.length === 0);
   if (archived.length === 0) return blocks;
-  for (const id of archived) blocks.delete(id);
+  for (const { segmentId } of archived) blocks.delete(segmentId);
   for (const block of await archive.blocks(statements, archived))
     blocks.set(block.segmentId, block);
   return blocks;
@@ -72,7 +72,7 @@ export async function readStoredBlocks(
 export interface ArchivedBlocks {
   blocks(
     statements: Pick<Statements, 'rows'>,
-    segmentIds: readonly number[],
+    segments: readonly Omit<StoredBlock, 'block'>[],
   ): Promise<readonly StoredBlock[]>;
 }
 
