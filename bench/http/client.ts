@@ -72,6 +72,38 @@ export async function load(
   return { sortedMs: Float64Array.from(times).sort(), elapsedMs, bytes };
 }
 
+/**
+ * Requests the same pages from several servers by turns, one at a time, for `forMs`: what else the machine does meets all of
+ * them. @returns of each server, the times of its replies in order, and their total bytes
+ * @throws Error if a reply fails, or if the servers' bodies differ
+ */
+export async function loadInTurns(
+  targets: readonly Target[],
+  forMs: number,
+): Promise<{ times: number[]; bytes: number }[]> {
+  const agent = new http.Agent({ keepAlive: true });
+  const loads = targets.map((target) => ({ target, times: [] as number[], bytes: 0 }));
+  const began = performance.now();
+  try {
+    for (let n = 0; n === 0 || performance.now() - began < forMs; n++) {
+      let first: Buffer | null = null;
+      // Each goes first at another request.
+      for (let i = 0; i < loads.length; i++) {
+        const load = loads[(n + i) % loads.length];
+        const before = performance.now();
+        const { body } = await get(agent, load.target, n);
+        load.times.push(performance.now() - before);
+        load.bytes += body.length;
+        first ??= body;
+        if (!body.equals(first)) throw new Error(`${load.target.pathOf(n)}: the replies differ`);
+      }
+    }
+  } finally {
+    agent.destroy();
+  }
+  return loads;
+}
+
 /** One request on a new connection. */
 export async function getOnce(target: Target, n: number): Promise<Reply> {
   const agent = new http.Agent({ keepAlive: false });

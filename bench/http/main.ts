@@ -2,9 +2,8 @@
 import { cpSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ENGINE_NAMES } from '../../server/http/engine.js';
-import { BenchFailure, BenchUsageError } from '../errors.js';
+import { BenchUsageError } from '../errors.js';
 import { readBenchFlags, wholeFlag } from '../flags.js';
 import { temporaryFolder } from '../folder.js';
 import { machineFacts, revision } from '../machine.js';
@@ -13,41 +12,47 @@ import { runOnCores } from '../processes.js';
 import { headingOf, reportProgress, runProgram, SMOKE_NOTE, writeResults } from '../program.js';
 import { aligned, figure } from '../report.js';
 import {
+  ARCHIVE_ROWS,
+  type ArchiveEffort,
+  type ArchiveFigures,
+  archiveLines,
+  measureArchive,
+} from './archive.js';
+import {
   collectFromS,
   type FilledFragments,
   fragmentFilesMade,
-  type HttpEffort,
   measureRow,
   type RowFigures,
   type Serving,
 } from './measure.js';
 import { type HttpRow, rowsOf } from './rows.js';
-import { startBenchServer } from './server.js';
+import { startBenchServer, untilReady } from './server.js';
 import { type HttpStore, STORES } from './stores.js';
 
 const USAGE = `npm run bench:http -- [--only TEXT;TEXT] [--seconds N] [--rate N] [--http-engine NAME] [--bots-core N]
-  [--nats] [--smoke] [--json FILE]
-  --only      rows whose names begin with any of these: pages, history, series, slippage, bots, or more of a name
+  [--nats] [--archive-tokens N] [--archive-days N] [--smoke] [--json FILE]
+  --only      rows whose names begin with any of these: pages, history, series, slippage, bots, archive, or more of a name
   --seconds   seconds of each row; default 8
   --rate      requests a second of bots at a rate; default 2000
   --http-engine NAME
               the server's HTTP engine: ${ENGINE_NAMES.join(' (default) or ')}
   --bots-core the bots run alone on this core, everything else on the other cores (Linux, taskset)
   --nats      measures each row on a single server and on a node of a cluster (needs nats-server)
+  --archive-tokens N, --archive-days N
+              the archive's history: default 4 tokens of 3 whole days in minutes; 50 and 30 take over an hour
   --smoke     small and short: shows that it works, not how fast
   --json FILE where the results go; default bench/results/http.json`;
 
 const MAX_RATE = 100_000;
 const MAX_SECONDS = 600;
-const READY_DEADLINE_MS = 60_000;
 
 const PLACES = ['single', 'node'] as const;
 type Place = (typeof PLACES)[number];
 
-interface Options extends HttpEffort {
+interface Options extends ArchiveEffort {
   rows: HttpRow[];
-  /** Flags of every server. */
-  flags: string[];
+  archiveRows: string[];
   places: readonly Place[];
   jsonFile: string;
 }
@@ -68,6 +73,8 @@ function readOptions(words: readonly string[]): Options {
       'http-engine': { type: 'string', default: ENGINE_NAMES[0] },
       'bots-core': { type: 'string' },
       nats: { type: 'boolean', default: false },
+      'archive-tokens': { type: 'string', default: '4' },
+      'archive-days': { type: 'string', default: '3' },
       smoke: { type: 'boolean', default: false },
       json: { type: 'string', default: path.join('bench', 'results', 'http.json') },
     },
@@ -80,15 +87,20 @@ function readOptions(words: readonly string[]): Options {
   }
   if (nats && !hasNats) throw new BenchUsageError('--nats: there is no nats-server on PATH');
   const texts = values.only.split(';').map((text) => text.trim());
-  const rows = rowsOf(smoke).filter(({ name }) => texts.some((text) => name.startsWith(text)));
-  if (rows.length === 0) {
-    const names = rowsOf(smoke).map(({ name }) => name);
+  const isWanted = (name: string): boolean => texts.some((text) => name.startsWith(text));
+  const rows = rowsOf(smoke).filter(({ name }) => isWanted(name));
+  const archiveRows = ARCHIVE_ROWS.filter(isWanted);
+  if (rows.length + archiveRows.length === 0) {
+    const names = [...rowsOf(smoke).map(({ name }) => name), ...ARCHIVE_ROWS];
     throw new BenchUsageError(
       `--only: no row's name begins with '${values.only}': ${names.join('; ')}`,
     );
   }
   return {
     rows,
+    archiveRows,
+    tokens: smoke ? 1 : wholeFlag('--archive-tokens', values['archive-tokens'], 1, 1000),
+    days: smoke ? 0 : wholeFlag('--archive-days', values['archive-days'], 1, 365),
     smoke,
     flags: ['--http-engine', engine],
     places: nats ? PLACES : ['single'],
@@ -123,13 +135,21 @@ async function main(words: readonly string[]): Promise<void> {
     );
   }
   const { results, filled } = await measure(options);
-  await writeResults(jsonFile, { machine, revision: revision(), smoke, filled, rows: results });
+  let archive: Partial<ArchiveFigures> = {};
+  if (options.archiveRows.length > 0) {
+    const measured = await measureArchive(options.archiveRows, options);
+    results.push(...measured.rows.map((row): RowResult => ({ ...row, on: 'single' })));
+    archive = measured.figures;
+  }
+  const rows = results;
+  await writeResults(jsonFile, { machine, revision: revision(), smoke, filled, archive, rows });
   const lines = [
     headingOf(machine),
     '',
     ...(filled === null ? [] : [filledLine(filled), '']),
     ...tableOf(results),
     '',
+    ...archiveLines(archive),
     ...(smoke ? [SMOKE_NOTE] : []),
     FOOTER,
   ];
@@ -227,17 +247,6 @@ class RowServer {
     this.running = { store, server, collectFromS: collectFromS(store) };
     await untilReady(server.url);
     return this.running;
-  }
-}
-
-async function untilReady(url: string): Promise<void> {
-  const deadlineMs = performance.now() + READY_DEADLINE_MS;
-  for (;;) {
-    const reply = await fetch(`${url}/readyz`);
-    const text = await reply.text();
-    if (reply.ok) return;
-    if (performance.now() > deadlineMs) throw new BenchFailure(`a server is not ready: ${text}`);
-    await sleep(50);
   }
 }
 

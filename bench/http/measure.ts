@@ -57,7 +57,7 @@ export interface RowFigures {
   snapshotsPerSecond: number | null;
 }
 
-const WARM_UP_SHARE = 0.2;
+export const WARM_UP_SHARE = 0.2;
 const WARM_DEADLINE_MS = 60_000;
 /** Different pages that must come from fragments, and pages of each token that load its blocks into memory. */
 const WARM_PAGES = 256;
@@ -204,22 +204,37 @@ async function measureBots(
   };
 }
 
+/** What some work cost a server. */
+interface Spent {
+  cpuMs: number | null;
+  tookMs: number;
+  loop: LoopDelay;
+}
+
 /** Runs `work`, and reads what it cost the server. */
 async function watched<T>(server: BenchServer, work: () => Promise<T>) {
+  const spent = watch(server);
+  const result = await work();
+  return { result, ...(await spent()) };
+}
+
+/** @returns a function that reads what the work since then has cost the server */
+export function watch(server: BenchServer): () => Promise<Spent> {
   server.resetLoopDelay();
   const beganMs = performance.now();
   const before = server.cpuMs();
-  const result = await work();
-  const after = server.cpuMs();
-  const cpuMs = before === null || after === null ? null : after - before;
-  return { result, cpuMs, tookMs: performance.now() - beganMs, loop: await server.loopDelay() };
+  return async () => {
+    const after = server.cpuMs();
+    const cpuMs = before === null || after === null ? null : after - before;
+    return { cpuMs, tookMs: performance.now() - beganMs, loop: await server.loopDelay() };
+  };
 }
 
-function figuresOf(
+export function figuresOf(
   replies: number,
   elapsedMs: number,
   latencies: Latencies,
-  { cpuMs, tookMs, loop }: { cpuMs: number | null; tookMs: number; loop: LoopDelay },
+  { cpuMs, tookMs, loop }: Spent,
 ): RowFigures {
   return {
     replies,

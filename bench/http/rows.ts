@@ -39,7 +39,7 @@ export interface HttpRow {
 
 /** Flags of a server that keeps no fragments, and of one that keeps no blocks either. */
 const NO_FRAGMENTS = ['--fragments-memory-mib', '0'];
-const COLD = [...NO_FRAGMENTS, '--blocks-memory-mib', '0'];
+export const COLD = [...NO_FRAGMENTS, '--blocks-memory-mib', '0'];
 
 export function rowsOf(smoke: boolean): HttpRow[] {
   return [
@@ -233,14 +233,16 @@ function orderRows(smoke: boolean): HttpRow[] {
 const ATONCE_CONNECTIONS = 30;
 const RATE_CONNECTIONS = 16;
 
+/** Bots at a rate. */
+export function botRow(smoke: boolean): HttpRow {
+  const path: HttpRow['path'] = (n) => botPath(n, smoke);
+  const clients = RATE_CONNECTIONS;
+  const bots = 'at a rate';
+  return { name: 'bots/alone', store: 'bots', flags: [], path, coding: 'identity', clients, bots };
+}
+
 /** Bots at a rate, alone and beside other load that should not disturb them; and as fast as they are answered. */
 function botRows(smoke: boolean): HttpRow[] {
-  const of = {
-    store: 'bots',
-    flags: [],
-    path: (n: number) => botPath(n, smoke),
-    coding: 'identity',
-  } as const;
   const plans = `/api/v1/replay/${LONG_TOKEN}/plan?from=-365d`;
   const two = (path: string) => ({ path: () => path, clients: 2 });
   const [cold, fromFragments] = [pages('group=venue'), pages('group=market')];
@@ -262,11 +264,11 @@ function botRows(smoke: boolean): HttpRow[] {
   ] as const;
   return [
     ...beside.map(([name, load]): HttpRow => {
-      const clients = RATE_CONNECTIONS;
-      return { ...of, name: `bots/${name}`, clients, bots: 'at a rate', beside: load };
+      return { ...botRow(smoke), name: `bots/${name}`, beside: load };
     }),
     ...floods.map(([name, atOnce]): HttpRow => {
-      return { ...of, name: `bots/${name}`, clients: ATONCE_CONNECTIONS, bots: atOnce };
+      const clients = ATONCE_CONNECTIONS;
+      return { ...botRow(smoke), name: `bots/${name}`, clients, bots: atOnce };
     }),
   ];
 }

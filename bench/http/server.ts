@@ -1,12 +1,15 @@
 /** Runs the real server in a separate process. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { onEnd } from '../clean-up.js';
+import { BenchFailure } from '../errors.js';
 import type { LoopDelay } from './loop-probe.js';
 import { endProcess, processCpuMs, residentMegabytes } from '../processes.js';
 
 /** Time limit for beginning to listen. */
 const START_DEADLINE_MS = 120_000;
+const READY_DEADLINE_MS = 60_000;
 /** Time limit for ending after SIGTERM. */
 const STOP_DEADLINE_MS = 60_000;
 /** How much of the end of its log is kept, to report why it did not start. */
@@ -77,6 +80,18 @@ export async function startBenchServer(
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
+  }
+}
+
+/** Waits until a server that listens is ready. @throws BenchFailure if it is not in time */
+export async function untilReady(url: string): Promise<void> {
+  const deadlineMs = performance.now() + READY_DEADLINE_MS;
+  for (;;) {
+    const reply = await fetch(`${url}/readyz`);
+    const text = await reply.text();
+    if (reply.ok) return;
+    if (performance.now() > deadlineMs) throw new BenchFailure(`a server is not ready: ${text}`);
+    await sleep(50);
   }
 }
 

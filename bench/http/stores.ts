@@ -1,5 +1,5 @@
 /** The stores that `npm run bench:http` serves, by what is requested from them. */
-import { DAY_S } from '../../compute/time.js';
+import { DAY_S, HOUR_S } from '../../compute/time.js';
 import { fullSegmentStore } from '../data/full-segments.js';
 import { asOfS as endOfStoreS } from '../data/growth-store.js';
 import { benchAddress, HISTORY_PAGES, PAGE_A, START_S, tokenHistory } from '../data/pages.js';
@@ -29,7 +29,7 @@ export const daysOf = (smoke: boolean) => ({ month: smoke ? 1 : 30, year: smoke 
 /** Numbers of venues of the tokens whose order costs are requested. */
 export const VENUES = [4, 20] as const;
 
-const MINUTE_S = 60;
+export const MINUTE_S = 60;
 /** Index of the token with the long history, after those with pages. */
 const LONG_INDEX = 1000;
 export const LONG_TOKEN = benchAddress(LONG_INDEX);
@@ -38,6 +38,9 @@ const LONG_SHAPE = { name: 'long', snapshots: 288, markets: 2, cells: 4 };
 const LONG_EVERY_S = 100;
 const SNAPSHOTS_PER_GAP = 300;
 const GAP_S = 500;
+
+/** Of the day that is not closed; days before it are due after an hour. */
+const OPEN_S = 2 * HOUR_S;
 
 /** The clock of a server of whole pages. */
 const AFTER_PAGES_S = windowOf(0, (HISTORY_PAGES + 1) * PAGE_A.snapshots).to;
@@ -78,6 +81,43 @@ export const STORES = {
   },
 } satisfies Record<string, (place: Place, smoke: boolean) => Promise<HttpStore>>;
 export type StoreName = keyof typeof STORES;
+
+/** Tokens with a snapshot a minute: some hours of a day, whole days, and a day that is not closed. */
+export interface ArchivedStore extends HttpStore {
+  fromS: number;
+  /** Of each token, in its closed days. */
+  archivedSnapshots: number;
+  /** Of all tokens. */
+  closedDays: number;
+}
+
+/** Also has bots' tokens. @param days whole ones */
+export async function archivedStore(
+  place: Place,
+  { tokens, days, smoke }: { tokens: number; days: number; smoke: boolean },
+): Promise<ArchivedStore> {
+  const openS = (Math.floor(START_S / DAY_S) + 1 + days) * DAY_S;
+  const nowS = openS + OPEN_S;
+  const { key } = await fullSegmentStore({
+    name: 'archived',
+    directory: place.directory,
+    tokens,
+    snapshots: (nowS - START_S) / MINUTE_S,
+    pageSnapshots: 1,
+    everyS: MINUTE_S,
+  });
+  await fillBots({ ...place, tokens: botTokens(smoke), fromS: nowS - MINUTE_S });
+  const archivedSnapshots = (openS - START_S) / MINUTE_S;
+  return {
+    ...place,
+    key,
+    tokens,
+    nowS,
+    fromS: START_S,
+    archivedSnapshots,
+    closedDays: tokens * (days + 1),
+  };
+}
 
 async function pages(place: Place, tokens: number): Promise<HttpStore> {
   const { key } = await makeStore(place.directory, PAGE_A, tokens);

@@ -1,10 +1,7 @@
 /** Runs `fathom ingest` as users do: as a process, into a new directory. */
-import { spawn } from 'node:child_process';
 import { rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { fathomCommand } from '../command.js';
 import { databaseBytes } from '../store.js';
 import type { Input } from './inputs.js';
 
@@ -22,17 +19,9 @@ export interface IngestRun {
   storedBytes: number;
 }
 
-interface Usage {
-  cpuS: number;
-  peakMegabytes: number;
-}
-
 interface CommandReport {
   files: { rows: number; cells: number; seconds: number }[];
 }
-
-const COMMAND = fileURLToPath(new URL('../../server/cli/main.js', import.meta.url));
-const USAGE_MODULE = new URL('./usage.js', import.meta.url).href;
 
 /** @throws Error if the command fails, or has not read what was generated */
 export async function runIngest(input: Input): Promise<IngestRun> {
@@ -52,20 +41,9 @@ export async function runIngest(input: Input): Promise<IngestRun> {
 }
 
 /** @throws Error if the command fails */
-export async function command(input: Pick<Input, 'name' | 'dataset' | 'file'>, directory: string) {
-  const words = ['ingest', input.dataset, input.file, '--data', directory, '--json'];
-  const child = spawn(process.execPath, ['--import', USAGE_MODULE, COMMAND, ...words], {
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-  });
-  const [, out, errors, used] = child.stdio as (Readable | null)[];
-  const [status, report, complaint, usage] = await Promise.all([
-    new Promise<number | null>((resolve, reject) =>
-      child.once('exit', resolve).once('error', reject),
-    ),
-    ...[out, errors, used].map((stream) => text(stream as Readable)),
-  ]);
-  if (status !== 0) throw new Error(`ingest of ${input.name} ended with ${status}: ${complaint}`);
-  return { report: JSON.parse(report) as CommandReport, usage: JSON.parse(usage) as Usage };
+export function command(input: Pick<Input, 'dataset' | 'file'>, directory: string) {
+  const words = ['ingest', input.dataset, input.file, '--data', directory];
+  return fathomCommand<CommandReport>(words);
 }
 
 function checkReport(input: Input, { files: [read] }: CommandReport): void {

@@ -116,23 +116,28 @@ interface Row {
   snapshotsPerSecond: number | null;
 }
 
+interface Results {
+  rows: Row[];
+  archive: Record<'readsPerPage' | 'walkReads' | 'walkBytes' | 'objectBytes', number>;
+}
+
 describe('npm run bench:http', () => {
-  const rowsOf = (...flags: string[]) => {
+  const smoked = (...flags: string[]) => {
     const file = path.join(folder, 'http.json');
-    const { stdout, results } = resultsOf<{ rows: Row[] }>('http', ['--smoke', ...flags], file);
+    const { stdout, results } = resultsOf<Results>('http', ['--smoke', ...flags], file);
     for (const { name, replies, latencies, loop } of results.rows) {
       expect(stdout).toContain(name);
       expect(replies, name).toBeGreaterThan(0);
       expect(latencies.p99Ms, name).toBeGreaterThanOrEqual(latencies.p50Ms);
       expect(loop.maxMs, name).toBeGreaterThanOrEqual(0);
     }
-    return results.rows;
+    return results;
   };
 
   it('measures every row, and serves the pages that the plain reference makes', () => {
-    const rows = rowsOf();
+    const { rows, archive } = smoked();
     const groups = new Set(rows.map(({ name }) => name.split('/')[0]));
-    expect([...groups]).toEqual(['pages', 'history', 'series', 'slippage', 'bots']);
+    expect([...groups]).toEqual(['pages', 'history', 'series', 'slippage', 'bots', 'archive']);
     const hashes = (pattern: RegExp) =>
       new Set(rows.filter(({ name }) => pattern.test(name)).map(({ hash }) => hash));
     expect(hashes(/^pages.*group=market/)).toEqual(new Set([referenceHash(PAGE_A)]));
@@ -151,10 +156,15 @@ describe('npm run bench:http', () => {
     const beside = bots.get('bots/cold pages, ingest');
     expect(beside?.pagesPerSecond).toBeGreaterThan(0);
     expect(beside?.snapshotsPerSecond).toBeGreaterThan(0);
+    expect(archive).toMatchObject({ objects: 1, cells: 360 * PAGE_A.cells });
+    // A page of 100,000 cells is in one range, but at the beginning of a day.
+    expect(archive.readsPerPage).toBe(1);
+    expect(archive.walkReads).toBeLessThanOrEqual(2);
+    expect(archive.walkBytes).toBe(archive.objectBytes);
   });
 
   it.skipIf(!hasNats)('measures rows on a node of a cluster too', () => {
-    const rows = rowsOf('--nats', '--only', 'bots/default pages');
+    const { rows } = smoked('--nats', '--only', 'bots/default pages');
     expect(rows.map(({ on }) => on).toSorted()).toEqual(['node', 'single']);
   });
 });
