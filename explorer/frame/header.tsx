@@ -1,7 +1,7 @@
 /** Name, search, views, limits and settings. */
 import { asOfS } from '../state/clock.js';
 import { absoluteTime } from '../state/format.js';
-import { type Connection, connection } from '../state/live.js';
+import { type Connection, connection, hasOldData } from '../state/live.js';
 import {
   chooseTheme,
   chooseZone,
@@ -55,7 +55,8 @@ export function Header() {
   const theme = useValue(themeValue);
   const live = useValue(isLive);
   const followed = useValue(connection);
-  const heard = isAway(wrong) ? 'silent' : followed;
+  const isOld = useValue(hasOldData);
+  const heard = isAway(wrong) ? 'silent' : isOld && followed !== 'silent' ? 'late' : followed;
   const other = theme === 'dark' ? 'light' : 'dark';
   return (
     <header class="top">
@@ -87,13 +88,13 @@ export function Header() {
             aria-pressed={live}
             title={liveTitle(
               live,
-              view.name === 'token' || heard === 'silent' ? heard : 'none',
+              view.name === 'token' || heard !== 'heard' ? heard : 'none',
               asOf,
             )}
             onClick={() => isLive.set(!live)}
           >
             <span class="dot" aria-hidden="true" />
-            {!live ? 'Paused' : heard === 'silent' ? 'Not live' : 'Live'}
+            {live ? WORDS[heard] : 'Paused'}
             {asOf !== null && <span class="wide-only note">as of {minuteOf(asOf)}</span>}
           </button>
         )}
@@ -139,9 +140,19 @@ const loadAccount = async () => (await import('./account.js')).Account;
 const loadAlerts = async () => (await import('../alerts/alerts.js')).Alerts;
 const loadShortcuts = async () => (await import('./shortcuts.js')).Shortcuts;
 
-const LIVE_TITLES: Readonly<Record<Connection, string>> = {
+/** `late`: the server answers, but its newest snapshot is older than usual. */
+type Liveness = Connection | 'late';
+
+const WORDS: Readonly<Record<Liveness, string>> = {
+  none: 'Live',
+  heard: 'Live',
+  late: 'Old data',
+  silent: 'Not live',
+};
+const LIVE_TITLES: Readonly<Record<Liveness, string>> = {
   none: 'Loads new data every 15 seconds; press to pause',
   heard: 'Shows each new snapshot as it arrives; press to pause',
+  late: 'The newest snapshot is older than usual, more than 3 intervals: the next one is shown as it arrives; press to pause',
   silent: 'No updates from the server: polls for new data instead; press to pause',
 };
 
@@ -157,7 +168,7 @@ function minuteOf(t: number): string {
   return `${fieldTime(t).slice(0, 16)} ${zoneLabel(t)}`;
 }
 
-function liveTitle(live: boolean, heard: Connection, asOf: number | null): string {
+function liveTitle(live: boolean, heard: Liveness, asOf: number | null): string {
   const what = live ? LIVE_TITLES[heard] : 'Paused; press to resume';
   if (asOf === null) return what;
   return `${what}. The server's clock is frozen at ${absoluteTime(asOf)}: later data are not shown.`;

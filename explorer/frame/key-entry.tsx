@@ -63,8 +63,8 @@ export function KeyEntry() {
         </label>
         <p id="key-note" class="note">
           Otherwise the key stays in this tab. It is sent only to this server. The operator creates
-          keys with <code>fathom keys create</code>; <code>npm start</code> prints an address with a
-          key in it.
+          keys with <code>fathom keys create</code>; <code>npm start</code> makes a new key each
+          time, and prints an address with it: open that in any tab, and this one goes on, too.
         </p>
       </form>
     </section>

@@ -1,5 +1,5 @@
-/** The page's keyboard shortcuts, shown by `?`. */
-import { useLayoutEffect, useRef } from 'preact/hooks';
+/** The page's keyboard shortcuts, shown by `?`, and the version of the server. */
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isTyping } from '../state/keys.js';
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
@@ -21,10 +21,16 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
 
 export function Shortcuts() {
   const dialog = useRef<HTMLDialogElement>(null);
+  const [version, setVersion] = useState<string | null>(null);
+  const open = (): void => {
+    dialog.current?.showModal();
+    // Without it, the keys are there all the same.
+    serverVersion().then(setVersion, () => undefined);
+  };
   // The key works as soon as the button is there.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key === '?' && !isTyping(event)) dialog.current?.showModal();
+      if (event.key === '?' && !isTyping(event)) open();
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
@@ -36,7 +42,7 @@ export function Shortcuts() {
         class="tool"
         aria-label="Keys of the keyboard"
         title="Keys of the keyboard (?)"
-        onClick={() => dialog.current?.showModal()}
+        onClick={open}
       >
         ?
       </button>
@@ -50,10 +56,19 @@ export function Shortcuts() {
             <dd key={what}>{what}</dd>,
           ])}
         </dl>
-        <button type="button" class="tool" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
+        <footer>
+          <button type="button" class="tool" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+          <span class="note">{version !== null && `Fathom ${version}`}</span>
+        </footer>
       </dialog>
     </>
   );
+}
+
+/** As the server states it to whoever checks its health; null if something before it leaves the header out. */
+async function serverVersion(): Promise<string | null> {
+  const { headers } = await fetch('/healthz');
+  return headers.get('x-fathom-version');
 }

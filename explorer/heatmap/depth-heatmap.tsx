@@ -111,6 +111,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
             )}
           </readout.Readout>
         )}
+        {progress !== null && state !== 'failed' && <Loading {...progress} />}
         {state !== 'ready' && (
           <Notice
             state={state}
@@ -143,12 +144,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
             onFailure={props.onFailure}
           />
         )}
-        {progress !== null && state !== 'failed' ? (
-          <Loading {...progress} />
-        ) : (
-          picture !== null &&
-          view !== null &&
-          Notes !== null && <Notes picture={picture} view={view} spanS={props.spanS} />
+        {picture !== null && view !== null && Notes !== null && (
+          <Notes picture={picture} view={view} spanS={props.spanS} />
         )}
       </div>
       {marked !== null && orders !== null && <marked.OrderNote {...{ orders, address }} />}

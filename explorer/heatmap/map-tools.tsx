@@ -1,5 +1,6 @@
 /** Tools of the map that are loaded after it: the axis of prices, and the range of the colours by hand. */
 import { useState } from 'preact/hooks';
+import { Popover } from '../frame/popover.js';
 import { AXES, type TokenView } from '../state/url.js';
 import { amountOf } from '../views/amount.js';
 import type { Scale } from './amounts.js';
@@ -21,7 +22,6 @@ const AXIS_TITLES = {
 } as const;
 
 export function MapTools({ scale, colours, axis, onChange }: MapToolsProps) {
-  const [isOpen, setOpen] = useState(false);
   return (
     <div class="map-tools">
       <div class="segments small" role="group" aria-label="Price axis">
@@ -38,16 +38,17 @@ export function MapTools({ scale, colours, axis, onChange }: MapToolsProps) {
           </button>
         ))}
       </div>
-      <button
-        type="button"
-        class="map-tool"
-        aria-expanded={isOpen}
+      <Popover
+        label={
+          <>
+            Colours <span class="note">{colours === null ? 'by data' : 'by hand'}</span>
+          </>
+        }
+        name="Colours"
         title="The amounts of the faintest and of the strongest colour"
-        onClick={() => setOpen(!isOpen)}
       >
-        Colours{colours === null ? '' : ' by hand'}
-      </button>
-      {isOpen && <ColourRange {...{ scale, colours, onChange }} />}
+        <ColourRange {...{ scale, colours, onChange }} />
+      </Popover>
     </div>
   );
 }

@@ -9,14 +9,16 @@ import { dcaAt, dcaSteps, type Line } from './marks.js';
 /** Other colours than depth has. */
 const HUES = { BUY: '--series-3', SELL: '--series-4' } as const;
 /** A line of the largest amount in sight, and of almost none. */
-const WIDEST_PX = 4;
+const WIDEST_PX = 3.5;
 const NARROWEST_PX = 1;
+/** Over this share of the map, which has its newest columns, lines are thin and have no labels. */
+const NEWEST_SHARE = 0.12;
 /** Of the largest lines. */
-const LABELS = 12;
+const LABELS = 6;
 const LABEL_PX = 13;
-/** The profile of DCA orders, at the right edge. */
-const PROFILE_PX = 72;
-const PROFILE_SHARE = 0.14;
+/** The profile of DCA orders, at the left edge. */
+const PROFILE_PX = 64;
+const PROFILE_SHARE = 0.1;
 
 interface Plot {
   context: CanvasRenderingContext2D;
@@ -46,31 +48,41 @@ interface LinesFrame {
   lines: readonly Line[];
   view: View;
   style: Style;
+  /** Left of this, the profile of DCA orders has no labels over it. */
+  leftPx: number;
 }
 
 /** Each line begins when its first order was created, and is as wide as its USD. */
-export function drawLines(canvas: HTMLCanvasElement, { lines, view, style }: LinesFrame): void {
+export function drawLines(
+  canvas: HTMLCanvasElement,
+  { lines, view, style, leftPx }: LinesFrame,
+): void {
   const plot = plotOn(canvas, style);
   if (plot === null) return;
   const { context, width, height, hueOf } = plot;
   const most = Math.max(...lines.map(({ usd }) => usd), 1);
   const yAt = (line: Line): number => (1 - yOf(view, line.lnPrice)) * height;
+  const xAt = (line: Line): number => Math.max(0, xOf(view, line.fromT) * width);
+  const newestX = (1 - NEWEST_SHARE) * width;
   for (const line of lines) {
-    const [x, y] = [Math.max(0, xOf(view, line.fromT) * width), yAt(line)];
+    const [x, y] = [xAt(line), yAt(line)];
     const share = Math.sqrt(line.usd / most);
     const wide = NARROWEST_PX + (WIDEST_PX - NARROWEST_PX) * share;
-    const rule = (colour: string, lineWidth: number, alpha: number): void => {
+    const rule = (colour: string, lineWidth: number, alpha: number, to = newestX): void => {
+      if (x >= to) return;
       context.globalAlpha = alpha;
       context.strokeStyle = colour;
       context.lineWidth = lineWidth;
       context.beginPath();
       context.moveTo(x, y);
-      context.lineTo(width, y);
+      context.lineTo(to, y);
       context.stroke();
     };
     // Set off from the cells below it.
     rule(style.ground, wide + 2, 0.6 * share);
+    rule(hueOf(line.direction), NARROWEST_PX, 0.55, width);
     rule(hueOf(line.direction), wide, 0.45 + 0.55 * share);
+    context.globalAlpha = 1;
     if (x <= 0) continue;
     context.fillStyle = hueOf(line.direction);
     context.beginPath();
@@ -78,30 +90,40 @@ export function drawLines(canvas: HTMLCanvasElement, { lines, view, style }: Lin
     context.fill();
   }
   context.globalAlpha = 1;
-  labels(plot, lines, yAt, style);
+  labels(plot, lines, { xOf: xAt, yOf: yAt, leftPx, newestX }, style);
 }
 
-/** The amounts of the largest lines, where there is room. */
+/** The amounts of the largest lines, where these begin, if there is room. */
 function labels(
-  { context, width, height, hueOf }: Plot,
+  { context, height, hueOf }: Plot,
   lines: readonly Line[],
-  yAt: (line: Line) => number,
+  place: {
+    xOf: (line: Line) => number;
+    yOf: (line: Line) => number;
+    leftPx: number;
+    newestX: number;
+  },
   style: Style,
 ): void {
-  const placed: number[] = [];
-  context.textAlign = 'right';
+  const placed: { x: number; y: number; wide: number }[] = [];
+  context.textAlign = 'left';
   for (const line of lines.toSorted((a, b) => b.usd - a.usd).slice(0, LABELS)) {
-    const y = Math.min(height - LABEL_PX / 2, Math.max(LABEL_PX / 2, yAt(line) - LABEL_PX / 2 - 2));
-    if (placed.some((one) => Math.abs(one - y) < LABEL_PX)) continue;
-    placed.push(y);
+    const aboveY = place.yOf(line) - LABEL_PX / 2 - 2;
+    const y = Math.min(height - LABEL_PX / 2, Math.max(LABEL_PX / 2, aboveY));
     const label = usdText(line.usd);
     const wide = context.measureText(label).width + 8;
+    const x = Math.min(Math.max(place.xOf(line) + 2, place.leftPx + 2), place.newestX - wide);
+    const isTaken = placed.some(
+      (one) => Math.abs(one.y - y) < LABEL_PX && x < one.x + one.wide && one.x < x + wide,
+    );
+    if (isTaken) continue;
+    placed.push({ x, y, wide });
     context.globalAlpha = 0.85;
     context.fillStyle = style.ground;
-    context.fillRect(width - wide - 2, y - LABEL_PX / 2, wide, LABEL_PX);
+    context.fillRect(x, y - LABEL_PX / 2, wide, LABEL_PX);
     context.globalAlpha = 1;
     context.fillStyle = hueOf(line.direction);
-    context.fillText(label, width - 6, y + 0.5);
+    context.fillText(label, x + 4, y + 0.5);
   }
 }
 
@@ -111,10 +133,15 @@ interface DcaFrame {
   style: Style;
 }
 
-/** At each price, what is left of the orders that trade there: buys at the right edge, sells left of them. */
-export function drawDca(canvas: HTMLCanvasElement, { orders, view, style }: DcaFrame): void {
+/**
+ * At each price, what is left of the orders that trade there: buys at the left edge, sells right of them. The newest
+ * columns, at the right edge, stay free.
+ *
+ * @returns how far the profile reaches
+ */
+export function drawDca(canvas: HTMLCanvasElement, { orders, view, style }: DcaFrame): number {
   const plot = plotOn(canvas, style);
-  if (plot === null) return;
+  if (plot === null) return 0;
   const { context, width, height, hueOf } = plot;
   const steps = dcaSteps(orders, Math.exp(view.lnLow), Math.exp(view.lnHigh));
   const bars = steps.slice(0, -1).map((low, i) => ({
@@ -123,19 +150,21 @@ export function drawDca(canvas: HTMLCanvasElement, { orders, view, style }: DcaF
     sums: dcaAt(orders, (low + steps[i + 1]) / 2),
   }));
   const most = Math.max(...bars.map(({ sums }) => sums.buyUsd + sums.sellUsd), 1);
-  const perUsd = Math.min(PROFILE_PX, PROFILE_SHARE * width) / most;
+  const widestPx = Math.min(PROFILE_PX, PROFILE_SHARE * width);
+  const perUsd = widestPx / most;
   for (const { top, bottom, sums } of bars) {
     const [buy, sell] = [sums.buyUsd * perUsd, sums.sellUsd * perUsd];
-    const bar = (right: number, wide: number, direction: 'BUY' | 'SELL'): void => {
+    const bar = (left: number, wide: number, direction: 'BUY' | 'SELL'): void => {
       if (wide <= 0) return;
       context.globalAlpha = 0.45;
       context.fillStyle = hueOf(direction);
-      context.fillRect(right - wide, top, wide, bottom - top);
+      context.fillRect(left, top, wide, bottom - top);
       context.globalAlpha = 0.95;
-      context.fillRect(right - wide, top, 1, bottom - top);
+      context.fillRect(left + wide - 1, top, 1, bottom - top);
     };
-    bar(width, buy, 'BUY');
-    bar(width - buy, sell, 'SELL');
+    bar(0, buy, 'BUY');
+    bar(buy, sell, 'SELL');
   }
   context.globalAlpha = 1;
+  return orders.length === 0 ? 0 : widestPx;
 }

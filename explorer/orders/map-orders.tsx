@@ -62,10 +62,11 @@ export function OrderLayer({ address, kinds, view, onLoaded }: OrderLayerProps) 
     const height = element.clientHeight / look.size;
     const context = element.getContext('2d');
     context?.clearRect(0, 0, element.width, element.height);
-    if (dca !== null) drawDca(element, { orders: dca.orders ?? [], view, style: look });
+    const leftPx =
+      dca === null ? 0 : drawDca(element, { orders: dca.orders ?? [], view, style: look });
     if (limit === null) return;
     const lines = linesIn(limit.orders ?? [], view, LINE_GAP_PX / Math.max(1, height));
-    drawLines(element, { lines, view, style: look });
+    drawLines(element, { lines, view, style: look, leftPx });
   };
   const latest = useRef(draw);
   latest.current = draw;

@@ -33,7 +33,7 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
   return (
     <span class="heatmap-time">
       <label>
-        <span>Time</span>
+        <span class="hidden">Time</span>
         <input
           type="text"
           placeholder="yesterday 12:00"
@@ -52,11 +52,11 @@ export function TimeField({ t, onPin }: { t: number | null; onPin: (t: number | 
         />
       </label>
       {t !== null && (
-        <button type="button" onClick={() => onPin(null)}>
+        <button type="button" class="plain" onClick={() => onPin(null)}>
           Now
         </button>
       )}
-      <span class="note" role="status">
+      <span class="fault" role="status">
         {fault}
       </span>
     </span>

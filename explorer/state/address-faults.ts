@@ -1,4 +1,5 @@
 /** Finds parameters and values in an address that its page does not know. This code is loaded after the page. */
+import { currentS } from './clock.js';
 import {
   AXES,
   BOARDS,
@@ -56,10 +57,14 @@ export function faultsOf(hash: string, board: BoardParameters | null): Fault[] {
   });
 }
 
-/** The view without its faults: boards keep choices that they do not know. */
+/** The view without its faults: boards keep choices that they do not know, and moments may be in the future. */
 export function withoutFaults(view: View, faults: readonly Fault[]): View {
-  if (!isBoard(view)) return view;
   const isFault = (name: string): boolean => faults.some((one) => one.name === name);
+  if (view.name === 'token') {
+    const { atS, vsS } = view;
+    return { ...view, atS: isFault('at') ? null : atS, vsS: isFault('vs') ? null : vsS };
+  }
+  if (!isBoard(view)) return view;
   const choices = Object.entries(view.choices).filter(([name]) => !isFault(name));
   const sort = isFault('order') ? null : view.sort;
   return { ...view, choices: Object.fromEntries(choices), sort };
@@ -93,6 +98,8 @@ function orderParameters(order: Order): Record<string, Parameter> {
 function tokenParameters(view: TokenView): Record<string, Parameter> {
   const { window, band, zoom, atS, vsS, colours, order } = view;
   const time = { expected: 'epoch seconds, from before to' };
+  const moment = { expected: 'epoch seconds, not after now' };
+  const isPast = (t: number | null): boolean => t !== null && t <= currentS();
   const pct = { expected: 'a number from -90 to 1000, min_pct below max_pct' };
   return {
     window: oneOf([...PRESETS, 'all']),
@@ -114,8 +121,8 @@ function tokenParameters(view: TokenView): Record<string, Parameter> {
       expected: 'two prices in USD, the lower one first, beside a zoom',
       isRead: () => zoom !== null && zoom.prices !== null,
     },
-    at: { expected: 'epoch seconds', isRead: () => atS !== null },
-    vs: { expected: 'epoch seconds', isRead: () => vsS !== null },
+    at: { ...moment, isRead: () => isPast(atS) },
+    vs: { ...moment, isRead: () => isPast(vsS) },
     axis: oneOf(AXES),
     colours: {
       expected: 'two amounts of USD, the lower one first',

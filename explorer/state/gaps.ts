@@ -37,6 +37,14 @@ export function gapsOf({ tiers, gaps }: Pick<Coverage, 'tiers' | 'gaps'>): Gap[]
   return found;
 }
 
+/** Whether the newest snapshot is so old that the next one will end a gap. */
+export function isLate({ tiers }: Pick<Coverage, 'tiers'>, nowS: number): boolean {
+  const newestT = Math.max(...tiers.map(({ last_t: t }) => t));
+  const newest = tiers.find(({ last_t: t }) => t === newestT);
+  const usualS = newest?.median_interval_s ?? Infinity;
+  return nowS - newestT > GAP_INTERVALS * usualS;
+}
+
 /** The first gap between two times at which there are snapshots; undefined if the history is whole between them. */
 export const gapBetween = (gaps: readonly Gap[], from: number, to: number): Gap | undefined =>
   gaps.find((gap) => gap.to > from && gap.from < to);

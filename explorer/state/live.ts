@@ -16,6 +16,9 @@ const HEARD_RELOAD_MS = 120_000;
 export type Connection = 'none' | 'silent' | 'heard';
 export const connection = new Value<Connection>('none');
 
+/** Whether the newest snapshot of the token in sight is older than usual. */
+export const hasOldData = new Value(false);
+
 /** The newest change: the time of its snapshot, epoch seconds. Each change is a new object. */
 export const lastChange = new Value<{ t: number } | null>(null);
 

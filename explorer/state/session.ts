@@ -59,6 +59,11 @@ export const shownChoices = new Value<Ladder['choices'] | null>(null);
 /** Counts retries: a new number makes views try again at once. */
 export const attempt = new Value(0);
 
+/** Whether the key was given since the page was opened, and no reply has accepted it yet. */
+let isUntried = false;
+/** The key that the server rejected last: an answer about an earlier key may be late. */
+let refusedKey: string | null = null;
+
 let shared: { key: string; client: AddressClient } | null = null;
 
 /** The client for the current key; null without a key. */
@@ -69,7 +74,11 @@ export function currentClient(): AddressClient | null {
     const http = new Http({
       url: location.origin,
       key: current,
-      onReply: noteReply,
+      onReply: (headers, status) => {
+        if (status === 401) refusedKey = current;
+        else if (status === 200 && current === key.value) isUntried = false;
+        noteReply(headers, status);
+      },
       onWait: ({ kind, waitMs }) => {
         if (waitMs < MIN_SHOWN_WAIT_MS) return;
         if (kind === 'connection' && !navigator.onLine) trouble.set({ kind: 'offline' });
@@ -109,6 +118,11 @@ export function startSession(): void {
     arrival.set({ hash: location.hash });
     view.set(viewOf(location.hash));
   };
+  // A key that another tab remembers is this one's, too, if it has none.
+  window.addEventListener('storage', ({ key: item, newValue }) => {
+    const needsKey = trouble.value?.kind.startsWith('key-') === true;
+    if (item === KEY_ITEM && newValue !== null && needsKey) setKey(newValue);
+  });
   window.addEventListener('hashchange', arrive);
   arrive();
   window.addEventListener('offline', () => trouble.set({ kind: 'offline' }));
@@ -134,6 +148,7 @@ export function setKey(given: string, isKept = false): void {
   limits.set(null);
   trouble.set(null);
   shared = null;
+  isUntried = true;
   key.set(given);
   tryAgain();
 }
@@ -182,13 +197,19 @@ export function noteFailure(error: FathomError): void {
   } else if (error.status === null && !navigator.onLine) trouble.set({ kind: 'offline' });
 }
 
-/** Forgets a key that the server rejects, in this browser too: it would fail in other tabs as well. */
+/**
+ * Forgets a key that the server rejects, in this browser too: it would fail in other tabs as well. If the browser
+ * remembers another one by now, the page goes on with that, unless the rejected key was only just given.
+ */
 function refuseKey(message: string): void {
+  if (refusedKey !== key.value) return;
   const last = trouble.value;
   const isRemembered = localStorage.getItem(KEY_ITEM) === key.value;
   const wasKept = isRemembered || (last?.kind === 'key-refused' && last.wasKept);
   sessionStorage.removeItem(KEY_ITEM);
   if (isRemembered) localStorage.removeItem(KEY_ITEM);
+  const other = localStorage.getItem(KEY_ITEM);
+  if (other !== null && !isUntried) return setKey(other);
   trouble.set({ kind: 'key-refused', message, wasKept });
 }
 

@@ -28,7 +28,7 @@ const LINE_MARGIN_PX = 3;
 /** Less time in sight than this is still drawn this wide. */
 const LEAST_PX = 2;
 
-/** Support above the middle, resistance below it. @param hues one per layer */
+/** Resistance above the middle, support below it, as on the map. @param hues one per layer */
 export function drawLayers(
   canvas: HTMLCanvasElement,
   {
@@ -56,7 +56,7 @@ export function drawLayers(
     let [up, down] = [middle - 0.5, middle + 0.5];
     for (const [i, layer] of layers.entries()) {
       context.fillStyle = paints[i];
-      const [above, below] = [layer.supportUsd[at] * perUsd, layer.resistanceUsd[at] * perUsd];
+      const [above, below] = [layer.resistanceUsd[at] * perUsd, layer.supportUsd[at] * perUsd];
       context.fillRect(left, up - above, right - left, above);
       context.fillRect(left, down, right - left, below);
       [up, down] = [up - above, down + below];
@@ -67,6 +67,17 @@ export function drawLayers(
   context.fillText(usdText(most), width + 9, LABEL_PX);
   context.fillText('$0', width + 9, middle);
   context.fillText(usdText(most), width + 9, height - LABEL_PX);
+  for (const [side, y] of [
+    ['Resistance', LABEL_PX],
+    ['Support', height - LABEL_PX],
+  ] as const) {
+    context.fillStyle = style.ground;
+    context.globalAlpha = 0.75;
+    context.fillRect(0, y - LABEL_PX, context.measureText(side).width + 10, 2 * LABEL_PX);
+    context.globalAlpha = 1;
+    context.fillStyle = style.textSoft;
+    context.fillText(side, 5, y);
+  }
   frame(plot);
 }
 

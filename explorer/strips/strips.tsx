@@ -150,7 +150,7 @@ export function Strips(props: StripsProps) {
           </>
         }
       >
-        <canvas ref={stack} role="img" aria-label="Support above, resistance below" />
+        <canvas ref={stack} role="img" aria-label="Resistance above, support below" />
         {props.pin}
       </Strip>
       <Strip

@@ -37,7 +37,7 @@ const ANY_TOKEN = 'So11111111111111111111111111111111111111112';
 
 export function Board({ view }: { view: BoardView }) {
   const spec = BOARD_SPECS[view.name] as BoardSpec<unknown>;
-  if (spec.isOfToken === true && view.choices.token === undefined) {
+  if (spec.isOfToken === true && (view.choices.token ?? '') === '') {
     return <BoardWithoutToken {...{ view, spec }} />;
   }
   return <BoardOf key={view.name} spec={spec} view={view} />;

@@ -34,7 +34,7 @@ export function ExportPanel({ requests, data }: ExportPanelProps) {
   const [message, setMessage] = useState('');
   const [isBusy, setBusy] = useState(false);
   const size = useSize(data);
-  const isTooLarge = size !== null && (size.hasMore || size.rows > MAX_FILE_CELLS);
+  const isTooLarge = isSize(size) && (size.hasMore || size.rows > MAX_FILE_CELLS);
   /** @param work returns a text that says what it has saved */
   const save = async (work: () => Promise<string>): Promise<void> => {
     setBusy(true);
@@ -64,9 +64,9 @@ export function ExportPanel({ requests, data }: ExportPanelProps) {
   return (
     <>
       <h3>What is in sight</h3>
-      {size !== null && (
-        <p class="note">
-          {rowsText(size)}
+      {data.size !== undefined && (
+        <p class="note" role="status">
+          {isSize(size) ? rowsText(size) : SIZE_TEXTS[size]}
           {isTooLarge &&
             `: a file has at most ${compact(MAX_FILE_CELLS)}. Zoom in, or use 'fathom replay'.`}
         </p>
@@ -82,7 +82,9 @@ export function ExportPanel({ requests, data }: ExportPanelProps) {
             >
               {label}
             </button>
-            {size !== null && !isTooLarge && <span class="note">{sizeText(size, format)}</span>}
+            {data.size !== undefined && (
+              <span class="note">{isSize(size) && !isTooLarge && sizeText(size, format)}</span>
+            )}
           </span>
         ))}
         {picture !== undefined && (
@@ -114,15 +116,19 @@ export function ExportPanel({ requests, data }: ExportPanelProps) {
   );
 }
 
-/** The size of what is in sight when the panel opens; null until it is known. */
-function useSize({ size: load }: ViewData): Size | null {
-  const [size, setSize] = useState<Size | null>(null);
+/** Its place is there from the first, so that nothing moves when it is known. */
+const SIZE_TEXTS = { asked: 'Counting the rows', unknown: 'The number of rows is not known' };
+const isSize = (size: Size | keyof typeof SIZE_TEXTS): size is Size => typeof size === 'object';
+
+/** The size of what is in sight when the panel opens. */
+function useSize({ size: load }: ViewData): Size | keyof typeof SIZE_TEXTS {
+  const [size, setSize] = useState<Size | keyof typeof SIZE_TEXTS>('asked');
   useEffect(() => {
     let isOpen = true;
     // Without it, the files can be saved all the same.
     load?.().then(
       (found) => isOpen && setSize(found),
-      () => undefined,
+      () => isOpen && setSize('unknown'),
     );
     return () => void (isOpen = false);
   }, []);

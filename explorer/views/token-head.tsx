@@ -16,12 +16,14 @@ export function TokenHead(props: {
   /** Of the moment shown; null if there is none. */
   score: Score | null;
   nowS: number;
+  /** Whether the newest snapshot is older than usual. */
+  isOld: boolean;
   /** The snapshot of another moment; null if the newest one is shown. */
   shown: Ladder | null;
   /** Whether playback runs. */
   isMoving?: boolean;
 }) {
-  const { address, identity, score, nowS, shown, isMoving = false } = props;
+  const { address, identity, score, nowS, isOld, shown, isMoving = false } = props;
   const Marks = useModule(loadMarks);
   const priceUsd = shown?.priceUsd ?? score?.service_current_price;
   const dataTime = shown?.t ?? score?.data_time ?? null;
@@ -56,7 +58,7 @@ export function TokenHead(props: {
       </span>
       {dataTime !== null && (
         <time
-          class="note"
+          class={isOld && shown === null ? 'note old' : 'note'}
           dateTime={new Date(dataTime * 1000).toISOString()}
           title={absoluteTime(dataTime)}
         >

@@ -7,7 +7,8 @@ import { DepthHeatmap } from '../heatmap/depth-heatmap.js';
 import type { Picture } from '../heatmap/picture.js';
 import { shortAddress } from '../state/format.js';
 import { onEscape } from '../state/keys.js';
-import { followToken, whileVisible } from '../state/live.js';
+import { isLate } from '../state/gaps.js';
+import { followToken, hasOldData, whileVisible } from '../state/live.js';
 import { reloadMs, useDocument, useNowS } from '../state/load.js';
 import { shortestWith, unpinned } from '../state/pin.js';
 import { filterOf, MAX_HISTORY_S, replayRequest } from '../state/requests.js';
@@ -103,6 +104,11 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const history = useHistory(address, view, nowS);
   const { map, reach, coverage } = history;
   const historyFromS = reach?.from ?? null;
+  const isOld = coverage !== null && isLate(coverage, nowS);
+  useEffect(() => {
+    hasOldData.set(isOld);
+    return () => hasOldData.set(false);
+  }, [isOld]);
   const symbol = identity?.symbol ?? null;
   useEffect(() => setTitle(`${symbol ?? shortAddress(address)} depth`), [symbol, address]);
   const [failure, setFailure] = useState<FathomError | null>(null);
@@ -119,7 +125,7 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const isWrong = error?.status === 400 && (atS === null || history.error?.status === 400);
   if (isWrong) return <Deferred load={loadWrongAddress} props={{ address, error }} />;
   if (error !== null && identity === null && atS === null) return <Failure error={error} />;
-  const head = { address, identity, score, nowS };
+  const head = { address, identity, score, nowS, isOld };
   if (history.isEmpty) {
     return (
       <article class="token" aria-label={symbol ?? address}>

@@ -33,6 +33,8 @@ describe('an address', () => {
       ['side', 'usd', 'cost', 'ladder'],
       '#/token/So1',
     ],
+    ['#/token/So1?at=99999999999&vs=99999999999&axis=pct', ['at', 'vs'], '#/token/So1?axis=pct'],
+    ['#/token/So1?at=5&vs=99999999999', ['vs'], '#/token/So1?at=5'],
     ['#/token/So1?side=buy&usd=1e20', ['usd'], '#/token/So1?side=buy'],
     ['#/token/So1?min_pct=50&max_pct=10', ['min_pct', 'max_pct'], '#/token/So1'],
     ['#/compare?tokens=1,2,3,4,5,6,7&metric=x&usd=0', ['tokens', 'metric', 'usd'], null],

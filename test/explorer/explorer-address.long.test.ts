@@ -1,6 +1,7 @@
 /** The explorer: the tab's history and the address. */
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
+import { NOW_S } from '../support/service.js';
 import { at, BARN, goTo, hashOf, SOL, titled, useExplorer } from './in-chromium.js';
 
 describe.skipIf(!hasBrowser)('the explorer', () => {
@@ -66,12 +67,21 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await notice.waitFor({ state: 'detached' });
     await goTo(page, `#/token/${SOL}?window=9d&at=foo&zoom=1,2&group=type`);
     await page.getByText('window=9d: expected 1h, 6h, 24h, 7d, 30d or all.').waitFor();
-    await page.getByText('at=foo: expected epoch seconds.').waitFor();
+    await page.getByText('at=foo: expected epoch seconds, not after now.').waitFor();
     await expect.poll(() => hashOf(page)).toMatch(new RegExp(`^#/token/${SOL}[?].*group=type`));
     expect(hashOf(page)).not.toMatch(/window|at=/);
     expect(await seriousFindings(page)).toEqual([]);
     await page.getByRole('button', { name: 'Close' }).click();
     await notice.waitFor({ state: 'detached' });
+  });
+
+  it('says that a moment of an address is in the future, and shows now', async () => {
+    const later = NOW_S + 60;
+    const page = await at(`#/token/${BARN}?window=1h&at=${later}`);
+    await page.getByText(`at=${later}: expected epoch seconds, not after now.`).waitFor();
+    await page.locator('.score-value').waitFor();
+    expect(await page.locator('.pinned').count()).toBe(0);
+    expect(hashOf(page)).toBe(`#/token/${BARN}?window=1h`);
   });
 
   it("returns to the token's view with 'Depth'", async () => {

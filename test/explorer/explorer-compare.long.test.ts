@@ -306,7 +306,26 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await goTo(page, `${HOUR}&venues=orca`);
     await page.locator('.heatmap[data-state=ready]').waitFor();
     await page.locator('.venues li').first().waitFor();
+    let count = (): void => undefined;
+    const counted = new Promise<void>((resolve) => (count = resolve));
+    await page.route('**/plan?*', async (route) => {
+      await counted;
+      await route.continue();
+    });
     await page.getByRole('button', { name: 'Export' }).click();
+    const panel = page.getByRole('group', { name: 'Export' });
+    await panel.getByText('Counting the rows').waitFor();
+    const placed = async () => [
+      await panel.boundingBox(),
+      await panel.getByRole('button', { name: 'CSV' }).boundingBox(),
+    ];
+    const before = await placed();
+    count();
+    await panel
+      .getByText(/^about \d/)
+      .last()
+      .waitFor();
+    expect(await placed()).toEqual(before);
     const parquet = readFileSync(await save('Parquet'));
     expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
     expect(parquet.length).toBeGreaterThan(1000);

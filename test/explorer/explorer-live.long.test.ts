@@ -134,6 +134,40 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await card.count()).toBe(0);
   });
 
+  it('says in one place that data are old, although the server answers', async () => {
+    const address = `0x${'5e'.repeat(20)}`;
+    const put = (agoS: number) =>
+      ingest('snapshots', {
+        ...{ chain: 'evmchain', address, t: NOW_S - agoS, price_usd: 1 },
+        markets: [
+          { source: 'Kraken', exchange_type: 'CEX', pair: 'X/USD', cells: [[0, 5e6, 5e6]] },
+        ],
+      });
+    for (const agoS of [720, 600, 480]) await put(agoS);
+    const page = await at(`#/token/${address}?window=1h`);
+    const live = page.locator('.live');
+    const age = page.locator('.token-head time');
+    await live.getByText('Old data').waitFor();
+    expect(await live.getAttribute('title')).toContain('more than 3 intervals');
+    expect([await age.textContent(), await age.getAttribute('class')]).toEqual([
+      ...['8 min old', 'note old'],
+    ]);
+    const hue = () =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector('.live .dot')).backgroundColor`,
+      );
+    const warning = await hue();
+    expect(await seriousFindings(page)).toEqual([]);
+    await put(0);
+    await expect.poll(() => live.textContent()).toMatch(/^Live/);
+    await expect.poll(() => age.getAttribute('class')).toBe('note');
+    expect(await hue()).not.toBe(warning);
+    // Other pages follow no token.
+    await goTo(page, '#/scores');
+    await page.getByRole('table').waitFor();
+    await expect.poll(() => live.textContent()).toMatch(/^Live/);
+  });
+
   it('lists the first of a great many markets, and says how many more there are', async () => {
     const coverage = await replyTo<Coverage>(`/coverage/${SOL}`);
     const last = Math.max(...coverage.tiers.map(({ last_t: t }) => t));

@@ -20,7 +20,7 @@ describe.skipIf(!hasBrowser)('the look of the map', () => {
     const page = await at(HOUR);
     await ready(page);
     const byData = await scale(page);
-    await page.getByRole('button', { name: 'Colours', exact: true }).click();
+    await page.getByRole('button', { name: 'Colours by data' }).click();
     const [low, high] = [
       page.getByLabel('USD of the faintest colour'),
       page.getByLabel('USD of the strongest colour'),
@@ -39,10 +39,42 @@ describe.skipIf(!hasBrowser)('the look of the map', () => {
     await page.reload();
     await expect.poll(() => scale(page)).toBe('10000 5000000');
     await page.getByRole('button', { name: 'Colours by hand' }).click();
+    await page.locator('.heatmap-legend-ticks').getByText('$5M', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'By the data' }).click();
     await expect.poll(() => scale(page)).toBe(byData);
     expect(hashOf(page)).toBe(HOUR);
   });
+
+  it.each([1440, 820, 390])(
+    'keeps its size while a moment is pinned, a time is refused, or the colours are open: %s wide',
+    async (width) => {
+      const page = await at(HOUR, { viewport: { width, height: 1500 } });
+      await ready(page);
+      await page.locator('.strips[data-state=ready]').waitFor();
+      await page.getByRole('button', { name: 'Colours by data' }).waitFor();
+      await page.locator('.day-change', { hasText: '%' }).waitFor();
+      const map = () => page.locator('.heatmap-frame').boundingBox();
+      const before = await map();
+      const cells = page.locator('.heatmap-cells');
+      await cells.click({ position: { x: 100, y: 100 } });
+      await expect.poll(() => hashOf(page)).toContain('&at=');
+      await page.locator('.pinned').waitFor();
+      const field = page.getByLabel('Time', { exact: true });
+      await expect.poll(() => field.inputValue()).not.toBe('');
+      expect(await map()).toEqual(before);
+      await field.fill('soon');
+      await field.press('Enter');
+      await page.getByText('Expected a time until now').waitFor();
+      await page.getByRole('button', { name: 'Colours by data' }).click();
+      await page.getByLabel('USD of the faintest colour').waitFor();
+      expect(await map()).toEqual(before);
+      expect(await seriousFindings(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Now', exact: true }).click();
+      await expect.poll(() => hashOf(page)).toBe(HOUR);
+      expect(await map()).toEqual(before);
+    },
+  );
 
   it('has an axis in percent, which the cursor reads, too', async () => {
     const page = await at(HOUR);

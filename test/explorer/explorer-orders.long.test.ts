@@ -233,6 +233,11 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
   it('asks whose orders to list, and says why it lists none', async () => {
     const page = await at('#/orders');
     await page.getByText('Of which token?').waitFor();
+    const asked = requestsTo(page, '/limit-orders');
+    await goTo(page, '#/orders?token=');
+    await page.getByText('Of which token?').waitFor();
+    await page.locator('.token-links a', { hasText: 'SOL' }).first().waitFor();
+    expect(asked).toEqual([]);
     await page.locator('.token-links a', { hasText: 'SOL' }).first().click();
     await page.locator('tr.row').first().waitFor();
     // The header's link is about the token of the tab.
@@ -294,6 +299,29 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await note.getByText('DCA orders').waitFor();
     await note.getByRole('link', { name: 'List' }).last().click();
     await expect.poll(() => hashOf(page)).toBe(`#/orders?token=${SOL}&kind=dca`);
+  });
+
+  it('leaves the newest columns of the map in sight under the orders of others', async () => {
+    const page = await at(`${HOUR}&min_pct=-25&max_pct=25&orders=limit,dca`);
+    await page.locator('.order-note').getByText('DCA orders').waitFor();
+    /** The shares of pixels that hide the cells below, in tenths of the map from the left. */
+    const hidden = () =>
+      page.evaluate<number[]>(`(() => {
+        const canvas = document.querySelector('.map-orders canvas');
+        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+        copy.drawImage(canvas, 0, 0);
+        const { data, width, height } = copy.getImageData(0, 0, canvas.width, canvas.height);
+        const counts = Array(10).fill(0);
+        for (let at = 0; at < width * height; at++) {
+          if (data[4 * at + 3] > 100) counts[Math.floor((10 * (at % width)) / width)]++;
+        }
+        return counts.map((count) => (10 * count) / (width * height));
+      })()`);
+    // The first tenth has the profile of DCA orders.
+    await expect.poll(async () => (await hidden())[0]).toBeGreaterThan(0.3);
+    const shares = await hidden();
+    const middle = shares.slice(2, 8).reduce((sum, one) => sum + one, 0) / 6;
+    expect(shares[9]).toBeLessThan(0.6 * middle);
   });
 
   it('says why the map has no orders', async () => {

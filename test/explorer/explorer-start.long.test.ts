@@ -98,6 +98,33 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await remembered()).toBe(key);
   });
 
+  it('goes on with the key that another tab remembers once its own has ended', async () => {
+    const [first, second] = [await createdKey(), await createdKey()];
+    const page = await atWithoutKey(`#key=${first.key}&remember`);
+    await titled(page, 'SOL').waitFor();
+    await goTo(page, '#/scores');
+    await page.getByRole('table').waitFor();
+    // As when npm start has made a new key, and its address is opened.
+    const other = await page.context().newPage();
+    await other.goto(`${url}/#key=${second.key}&remember`);
+    await titled(other, 'SOL').waitFor();
+    await fathom(['keys', 'revoke', first.id, '--data', directory]);
+    const own = () => page.evaluate(`sessionStorage.getItem('fathom.key')`);
+    await expect.poll(own).toBe(second.key);
+    await page.getByRole('table').waitFor();
+    expect(await page.evaluate(`localStorage.getItem('fathom.key')`)).toBe(second.key);
+    // And when that is opened later.
+    await fathom(['keys', 'revoke', second.id, '--data', directory]);
+    await titled(page, 'This key is not accepted').waitFor();
+    await page.getByText('open that in any tab, and this one goes on, too').waitFor();
+    await titled(other, 'This key is not accepted').waitFor();
+    await other.goto(`${url}/#key=${key}&remember`);
+    await titled(other, 'SOL').waitFor();
+    await page.getByRole('table').waitFor();
+    await page.reload();
+    await page.getByRole('table').waitFor();
+  });
+
   it('shows ages by the server\u2019s clock, times in UTC or local time, and its keys', async () => {
     const page = await at(HOUR, { timezoneId: 'Asia/Kolkata' });
     await titled(page, 'SOL').waitFor();
@@ -114,6 +141,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.getByRole('button', { name: 'Keys of the keyboard' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog').getByText('find a token').waitFor();
+    const version = (await fetch(`${url}/healthz`)).headers.get('x-fathom-version');
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+    await page.getByRole('dialog').getByText(`Fathom ${version}`, { exact: true }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });
@@ -303,5 +333,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       expect(x).toBeGreaterThanOrEqual(0);
       expect(x + width).toBeLessThanOrEqual(360);
     }
+    // No name of a view is clipped.
+    const views = page.getByRole('navigation', { name: 'Views' });
+    const [inner, outer] = await views.evaluate((nav) => [nav.scrollWidth, nav.clientWidth]);
+    expect(inner).toBeLessThanOrEqual(outer);
   });
 });

@@ -6,7 +6,7 @@ import { timeText } from '../../explorer/heatmap/ticks.js';
 import { usd } from '../../explorer/state/format.js';
 import { hasBrowser } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
-import { at, fail, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
+import { answers, at, fail, HOUR, ingest, replyTo, SOL, useExplorer } from './in-chromium.js';
 
 const YEAR = new Date(NOW_S * 1000).getUTCFullYear();
 /** A token with a single snapshot. */
@@ -14,6 +14,47 @@ const SINGLE_MINT = 'DezXAZ8z7PnrnRJjz3wXBoRgixCa6xjnB7YaB1pPB263';
 
 describe.skipIf(!hasBrowser)('the strips', () => {
   useExplorer();
+
+  it('have resistance above support, as the map has', async () => {
+    const page = await at(`${HOUR}&venues=coinbase`, {
+      prepare: (tab) =>
+        tab.addInitScript(`{
+          const { fillText } = CanvasRenderingContext2D.prototype;
+          globalThis.sides = {};
+          CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+            if (text === 'Support' || text === 'Resistance') sides[text] = y;
+            fillText.call(this, text, x, y, ...rest);
+          };
+        }`),
+    });
+    // Depth of one side alone.
+    const series = await replyTo<Record<string, unknown>>(
+      `/depth-series/${SOL}?from=-1h&step=1m&pct=2,25&score=true&group=venue&venues=coinbase`,
+    );
+    const none = (amounts: unknown): unknown => (Array.isArray(amounts) ? amounts.map(none) : 0);
+    await answers(page, `/depth-series/${SOL}`, {
+      body: JSON.stringify({ ...series, support_usd: none(series.support_usd) }),
+    });
+    await page.reload();
+    await page.locator('.strips[data-state=ready]').waitFor();
+    const { Support: below, Resistance: above } =
+      await page.evaluate<Record<string, number>>('sides');
+    expect(above).toBeLessThan(below);
+    /** Rows with a colour of the strip, in the middle of its width. */
+    const painted = () =>
+      page.evaluate<{ rows: number[]; height: number }>(`(() => {
+        const canvas = document.querySelector('.strip canvas');
+        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+        copy.drawImage(canvas, 0, 0);
+        const x = Math.floor(canvas.width / 2);
+        const { data } = copy.getImageData(x, 0, 1, canvas.height);
+        const rows = [...Array(canvas.height).keys()].filter((y) => data[4 * y + 3] > 0);
+        return { rows, height: canvas.height };
+      })()`);
+    await expect.poll(async () => (await painted()).rows.length).toBeGreaterThan(5);
+    const { rows, height } = await painted();
+    expect(Math.max(...rows)).toBeLessThanOrEqual(height / 2);
+  });
 
   it('state the amounts of the pinned moment, and at the cursor those of no later one', async () => {
     // Steps of a strip are five minutes here: this is in the middle of one.

@@ -1,6 +1,6 @@
 /** The gaps of a whole history, from a token's coverage. */
 import { describe, expect, it } from 'vitest';
-import { gapBetween, gapsOf } from '../../explorer/state/gaps.js';
+import { gapBetween, gapsOf, isLate } from '../../explorer/state/gaps.js';
 
 const tier = (name: '1h' | '15m' | 'raw', first_t: number, last_t: number, s: number | null) => ({
   tier: name,
@@ -36,6 +36,17 @@ describe('a history', () => {
       gapsOf({ tiers: [raw, tier('15m', 900, lastT, 900)], gaps: [] });
     expect(gapAfter(17_300)).toEqual([]);
     expect(gapAfter(17_299)).toEqual([{ from: 17_299, to: 20_000, intervalS: 900 }]);
+  });
+
+  it('goes on late once its newest snapshot is older than three usual intervals', () => {
+    const tiers = [tier('raw', 10_000, 50_000, 100), tier('15m', 9000, 30_000, 900)];
+    expect([50_000, 50_300, 50_301].map((nowS) => isLate({ tiers }, nowS))).toEqual([
+      ...[false, false, true],
+    ]);
+    expect(isLate({ tiers: tiers.toReversed() }, 50_301)).toBe(true);
+    // Without an interval, nothing is usual.
+    expect(isLate({ tiers: [tier('raw', 5, 5, null)] }, 1e9)).toBe(false);
+    expect(isLate({ tiers: [] }, 1e9)).toBe(false);
   });
 
   it('is whole without tiers, or with a single snapshot', () => {

@@ -202,7 +202,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
     const { x, y, width, height } = await plotOf(page);
     await page.mouse.move(x + width * 0.5, y + height / 2);
     await page.mouse.wheel(0, -2000);
-    await page.locator('.heatmap-foot:not(:has(.heatmap-progress, .heatmap-notes span))').waitFor();
+    await page.locator('.heatmap:not(:has(.heatmap-progress, .heatmap-notes span))').waitFor();
     expect(steps.at(-1)).toBe(null);
     // The zoom survives a reload, and home is the whole window.
     await page.waitForURL(/zoom=\d+,\d+$/);
