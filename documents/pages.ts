@@ -3,7 +3,14 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Plugin, Rollup } from 'vite';
-import { escapeHtml, type Heading, render, type Rendered, renderFile } from './render.js';
+import {
+  escapeHtml,
+  type Heading,
+  render,
+  type Rendered,
+  renderFile,
+  type Target,
+} from './render.js';
 import { findSources, pageName, type Part, partsOf, type Source } from './sources.js';
 
 /** One entry of the texts that the search reads: page, anchor, titles, text. */
@@ -102,7 +109,7 @@ class Site {
     sources: readonly Source[],
     private readonly emit: (name: string, source: Uint8Array) => string,
   ) {
-    const known = new Set(sources.map(({ file }) => file));
+    const known = new Map(sources.map((source) => [source.file, source]));
     this.parts = partsOf(sources);
     this.rendered = sources.map((source) => [
       source,
@@ -122,22 +129,22 @@ class Site {
     yield [REFERENCE, referencePage(built)];
   }
 
-  /** The address of a target in the document `from`; null for what the site does not show. */
-  private resolve(from: string, target: string, known: ReadonlySet<string>): string | null {
-    if (/^(https?:|mailto:|#)/.test(target)) return target;
+  /** What a target in the document `from` is; null for what the site does not show. */
+  private resolve(from: string, target: string, known: ReadonlyMap<string, Source>): Target | null {
+    if (/^(https?:|mailto:|#)/.test(target)) return { address: target };
     const [relative, anchor] = target.split('#');
     const file = path.posix.join(path.posix.dirname(from), relative);
     const place = path.join(this.root, file);
     if (!existsSync(place)) throw new Error(`${from} links to ${target}, which is not there`);
     const after = anchor === undefined ? '' : `#${anchor}`;
-    if (known.has(file)) return `${addressOf(pageName(file))}${after}`;
-    if (known.has(`${file}/README.md`))
-      return `${addressOf(pageName(`${file}/README.md`))}${after}`;
+    const source = known.get(file) ?? known.get(`${file}/README.md`);
+    if (source !== undefined)
+      return { address: `${addressOf(source.name)}${after}`, title: source.title };
     if (statSync(place).isDirectory()) return null;
-    if (/\.(png|svg)$/.test(file)) return this.pictureOf(file);
+    if (/\.(png|svg)$/.test(file)) return { address: this.pictureOf(file) };
     const name = pageName(file);
     this.files.set(name, renderFile(file, readFileSync(place, 'utf8')));
-    return addressOf(name);
+    return { address: addressOf(name) };
   }
 
   private pictureOf(file: string): string {
@@ -148,19 +155,17 @@ class Site {
     return address;
   }
 
-  private pageOf(name: string, { title, html, headings }: Rendered, built: Built): string {
+  private pageOf(name: string, { title: own, html, headings }: Rendered, built: Built): string {
     const link = (page: string, text: string) =>
       `<li><a href="${addressOf(page)}"${page === name ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a></li>`;
-    const titleOf = (source: Source) =>
-      this.rendered.find(([one]) => one === source)?.[1].title ?? source.file;
     const contents = this.parts
       .map(({ title: part, sources }) => {
-        const links = sources.map((source) => link(source.name, titleOf(source)));
+        const links = sources.map(({ name: page, title }) => link(page, title));
         if (part === 'API') links.push(link(REFERENCE, 'Try requests'));
         return `<h2>${escapeHtml(part)}</h2><ul>${links.join('')}</ul>`;
       })
       .join('\n');
-    return `${headOf(name === '' ? 'Fathom: documents' : `${title} - Fathom`, built)}
+    return `${headOf(name === '' ? 'Fathom: documents' : `${own} - Fathom`, built)}
 <link rel="stylesheet" href="${built.styles}">
 <script type="module" src="${built.page}"></script>
 </head>

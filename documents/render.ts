@@ -1,6 +1,17 @@
 /** Markdown as HTML, with GitHub's anchors, and as sections that can be searched. */
+import { createRequire } from 'node:module';
 import GithubSlugger from 'github-slugger';
 import { Marked, type Token, type Tokens } from 'marked';
+
+/** What is used of highlight.js, whose own types would bring those of browsers into all that imports this. */
+interface Highlighter {
+  getLanguage(name: string): object | undefined;
+  registerAliases(alias: string, of: { languageName: string }): void;
+  highlight(code: string, options: { language: string }): { value: string };
+}
+
+const highlighter = createRequire(import.meta.url)('highlight.js/lib/common') as Highlighter;
+highlighter.registerAliases('ndjson', { languageName: 'json' });
 
 export interface Heading {
   depth: number;
@@ -25,11 +36,18 @@ export interface Rendered {
   sections: Section[];
 }
 
+/** What the site has at a link's target. */
+export interface Target {
+  address: string;
+  /** Of a document. */
+  title?: string;
+}
+
 /**
- * @param resolve the address of a link's or picture's target; null: the site does not have it, and its text stands
- * without a link
+ * @param resolve what the site has at a link's or picture's target; null: nothing, and the link's text stands without a
+ * link
  */
-export function render(text: string, resolve: (target: string) => string | null): Rendered {
+export function render(text: string, resolve: (target: string) => Target | null): Rendered {
   const slugger = new GithubSlugger();
   const headings: Heading[] = [];
   const marked = new Marked({
@@ -43,19 +61,26 @@ export function render(text: string, resolve: (target: string) => string | null)
         return `<h${depth} id="${anchor}"><a class="anchor" href="#${anchor}">${inner}</a></h${depth}>\n`;
       },
       link({ href, tokens }) {
-        const inner = this.parser.parseInline(tokens);
-        const address = resolve(href);
-        return address === null ? inner : `<a href="${escapeHtml(address)}">${inner}</a>`;
+        const found = resolve(href);
+        // Repositories show names of files; a reader of pages knows their titles.
+        const isFileName = /^[\w/.-]+\.md$/.test(plainText(tokens));
+        const inner =
+          isFileName && found?.title !== undefined
+            ? escapeHtml(found.title)
+            : this.parser.parseInline(tokens);
+        return found === null ? inner : `<a href="${escapeHtml(found.address)}">${inner}</a>`;
       },
       image({ href, text: alt }) {
-        const address = resolve(href);
-        if (address === null) throw new Error(`there is no picture ${href}`);
-        return `<a class="picture" href="${escapeHtml(address)}"><img src="${escapeHtml(address)}" alt="${escapeHtml(alt)}" loading="lazy"></a>`;
+        const found = resolve(href);
+        if (found === null) throw new Error(`there is no picture ${href}`);
+        const address = escapeHtml(found.address);
+        return `<a class="picture" href="${address}"><img src="${address}" alt="${escapeHtml(alt)}" loading="lazy"></a>`;
       },
       // Wide ones scroll in themselves, which the keyboard must reach.
       code({ text: code, lang }) {
-        const [language] = (lang ?? '').split(' ');
-        return `<pre tabindex="0" data-language="${escapeHtml(language)}"><code>${escapeHtml(code)}</code></pre>\n`;
+        const [language, name] = (lang ?? '').split(' ');
+        const caption = name?.includes('.') ? `<figcaption>${escapeHtml(name)}</figcaption>` : '';
+        return `<figure class="code">${caption}<pre tabindex="0" data-language="${escapeHtml(language)}"><code>${coloured(code, language)}</code></pre></figure>\n`;
       },
       table(token) {
         const row = (cells: Tokens.TableCell[], tag: string) =>
@@ -75,9 +100,15 @@ export function render(text: string, resolve: (target: string) => string | null)
   };
 }
 
+/** Code as HTML, with classes for its parts if its language is known. */
+function coloured(code: string, language: string): string {
+  if (highlighter.getLanguage(language) === undefined) return escapeHtml(code);
+  return highlighter.highlight(code, { language }).value;
+}
+
 /** A file that is not Markdown, as a page of its own. */
 export function renderFile(name: string, text: string): Rendered {
-  const html = `<h1 id="file">${escapeHtml(name)}</h1>\n<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+  const html = `<h1 id="file">${escapeHtml(name)}</h1>\n<figure class="code"><pre tabindex="0"><code>${coloured(text, name.split('.').at(-1) ?? '')}</code></pre></figure>`;
   return { title: name, html, headings: [], sections: [] };
 }
 

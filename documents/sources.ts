@@ -7,6 +7,7 @@ export interface Source {
   file: string;
   /** Below /docs: `api`; empty for the first page. */
   name: string;
+  title: string;
   text: string;
 }
 
@@ -46,11 +47,11 @@ export function findSources(root: string): Source[] {
       .filter((name) => name.endsWith('.md'))
       .map((name) => `docs/${name.split(path.sep).join('/')}`),
   ];
-  return files.sort().map((file) => ({
-    file,
-    name: pageName(file),
-    text: readFileSync(path.join(root, file), 'utf8'),
-  }));
+  return files.sort().map((file) => {
+    const text = readFileSync(path.join(root, file), 'utf8');
+    const title = /^# (.+)$/m.exec(text)?.[1].replaceAll('`', '') ?? file;
+    return { file, name: pageName(file), title, text };
+  });
 }
 
 /** The name of a file's page: one segment without a dot, since a dot marks the files beside the pages. */

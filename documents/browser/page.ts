@@ -63,6 +63,30 @@ function followHeadings(): void {
 }
 followHeadings();
 
+/** Gives each block of code a button that copies it. */
+function addCopyButtons(): void {
+  for (const code of document.querySelectorAll('.code')) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'copy';
+    const label = (text: string) => {
+      button.textContent = text;
+    };
+    label('Copy');
+    button.addEventListener('click', () => {
+      const text = code.querySelector('code')?.textContent ?? '';
+      navigator.clipboard.writeText(`${text}\n`).then(
+        () => label('Copied'),
+        () => label('Not allowed'),
+      );
+    });
+    button.addEventListener('blur', () => label('Copy'));
+    code.append(button);
+  }
+}
+// Browsers offer the clipboard only to pages over HTTPS, or of this machine.
+if (isSecureContext) addCopyButtons();
+
 const here = contents.querySelector<HTMLElement>('[aria-current]');
 // Not scrollIntoView, which would move the page, too.
 if (here !== null) contents.scrollTop = here.offsetTop - contents.clientHeight / 2;

@@ -56,6 +56,18 @@ describe.skipIf(!hasBrowser)('the documents', () => {
     }
   });
 
+  it('copy their code', async () => {
+    const { page } = await openPage('/data');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const block = page.locator('.code', { hasText: 'tokens.ndjson' }).first();
+    await block.hover();
+    await block.getByRole('button', { name: 'Copy' }).click();
+    await block.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toBe(`${await block.locator('code').textContent()}\n`);
+    await page.close();
+  });
+
   it('let wide tables and code scroll in themselves', async () => {
     const { page } = await openPage('/api', { viewport: { width: 390, height: 844 } });
     expect(await seriousFindings(page)).toEqual([]);

@@ -4,7 +4,7 @@ import { render } from '../../documents/render.js';
 import { findSources, pageName, partsOf } from '../../documents/sources.js';
 import { anchorOf } from '../docs/documents.js';
 
-const page = (text: string) => render(text, (target) => target);
+const page = (text: string) => render(text, (address) => ({ address }));
 
 describe('headings', () => {
   it("have GitHub's anchors, numbered where they repeat", () => {
@@ -36,7 +36,7 @@ describe('HTML', () => {
   it('shows code as it is written', () => {
     const { html } = page('# A\n\nText `a < b && "c"`.\n\n```sh\necho <x> & done\n```\n');
     expect(html).toContain('<code>a &lt; b &amp;&amp; &quot;c&quot;</code>');
-    expect(html).toContain('<code>echo &lt;x&gt; &amp; done</code>');
+    expect(html.replace(/<\/?span[^>]*>/g, '')).toContain('<code>echo &lt;x&gt; &amp; done</code>');
   });
 
   it('lets tables scroll in themselves, by keyboard too', () => {
@@ -51,6 +51,20 @@ describe('HTML', () => {
     expect(render('# A\n\nSee [the code](../src).\n', () => null).html).toContain(
       '<p>See the code.</p>',
     );
+  });
+
+  it('names documents by their titles', () => {
+    const target = { address: '/docs/api', title: 'The <API>' };
+    expect(render('# A\n\n[docs/api.md](api.md) and [it](api.md)\n', () => target).html).toContain(
+      '<a href="/docs/api">The &lt;API&gt;</a> and <a href="/docs/api">it</a>',
+    );
+  });
+
+  it('has the names of files above their text, and classes for the parts of code', () => {
+    const { html } = page('# A\n\n```ndjson a.ndjson\n{"b": "<c>"}\n```\n\n```sh run\nls\n```\n');
+    expect(html).toContain('<figcaption>a.ndjson</figcaption>');
+    expect(html).toContain('<span class="hljs-string">&quot;&lt;c&gt;&quot;</span>');
+    expect(html).not.toContain('<figcaption>run');
   });
 
   it('refuses a picture that is not there', () => {
@@ -78,7 +92,10 @@ describe('sections', () => {
 
 describe('the contents', () => {
   it('have each document once, also those that nobody has put into a part', () => {
-    const sources = [...findSources('.'), { file: 'docs/new.md', name: 'new', text: '# New' }];
+    const sources = [
+      ...findSources('.'),
+      { file: 'docs/new.md', name: 'new', title: 'New', text: '# New' },
+    ];
     const listed = partsOf(sources).flatMap((part) => part.sources.map(({ file }) => file));
     const expected = sources
       .map(({ file }) => file)
