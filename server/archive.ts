@@ -50,6 +50,20 @@ export async function startArchiving({
   });
 }
 
+/**
+ * Warns if the archive cannot be read: its address may be mistyped, or its disk not mounted.
+ * @returns what silences it
+ */
+export function tryArchive(store: Store, logger: Logger): () => void {
+  let isClosing = false;
+  void store.archiveProblem().then((cause) => {
+    if (cause !== null && !isClosing) logger.warn('the archive cannot be read', { cause });
+  });
+  return () => {
+    isClosing = true;
+  };
+}
+
 async function namesAll(store: Store): Promise<void> {
   await Promise.resolve();
   store.checkNamesAll();

@@ -32,7 +32,7 @@ import { FragmentFiller } from './replay/fragment-filler.js';
 import { Fragments } from './replay/fragments.js';
 import { SegmentBlocks } from './replay/segment-blocks.js';
 import { startRetention } from './retention.js';
-import { startArchiving } from './archive.js';
+import { startArchiving, tryArchive } from './archive.js';
 import type { LiveTokens } from './tokens/live-tokens.js';
 
 /** If stopping takes longer than this after `--stop-delay`, the process ends at once. */
@@ -193,6 +193,7 @@ async function followLogs(start: Start, opened: Opened, { live }: Parts): Promis
   if (retaining !== null) closing.push(() => retaining.close());
   metrics.follow({ retentionWaits: () => (retaining?.waits === true ? 1 : 0) });
   const asNode = node && cluster ? { log: node, name: cluster.name } : null;
+  closing.push(tryArchive(store, logger));
   const archiving = await startArchiving({ store, node: asNode, logger });
   if (archiving !== null) closing.push(() => archiving.close());
   followArchive(metrics, store, archiving);

@@ -496,8 +496,10 @@ export class Store implements StoreOperations {
     try {
       await ownerOf(objects);
       await archive.tryNewest(database);
+      archive.isUnreadable = false;
       return null;
     } catch (error) {
+      archive.isUnreadable = true;
       return messageOf(error);
     }
   }

@@ -32,7 +32,7 @@ export class Archive implements ArchivedBlocks {
   private readonly reading = new Map<number, Promise<StoredBlock>>();
   /** The archive's last failure, which answers further reads for a while; null after a success. */
   private lastFailure: { error: ArchiveUnavailableError; untilMs: number } | null = null;
-  /** Whether the last read of an object failed, even for that object's sake: a lost bucket has only such failures. */
+  /** Whether the last read there failed, even for one object's sake: a lost bucket has only such failures. */
   isUnreadable = false;
   /** Since the start: ranges read from objects, their bytes, and failures. */
   reads = 0;

@@ -163,6 +163,7 @@ export class Archiver {
     })) {
       await this.mutex.use(async () => {
         await putWhole(objects, object, times.graceS);
+        archive.isUnreadable = false;
         const ids = await submit(object.day);
         for (const [i, id] of (ids ?? []).entries()) await archive.keep(id, object.blocks[i]);
       });
