@@ -23,6 +23,8 @@ const ANY_PRICE_USD = 1;
 
 /** A book whose middle is further from the snapshot's price, as a factor, is probably in another unit. */
 const FAR_FACTOR = 2;
+/** A book whose best ask is more than this many times its best bid probably has a number in the wrong unit, or mistyped. */
+const WIDE_FACTOR = 10;
 
 const BODIES = ['cells', 'book', 'constant_product', 'clmm', 'dlmm'] as const;
 type BodyKind = (typeof BODIES)[number];
@@ -246,6 +248,10 @@ class RowReading {
       const what = (): string =>
         `${named()} is crossed: best bid ${bidUsd}, best ask ${askUsd} (USD); are bids and asks swapped?`;
       warnings.add('crossed_book', faults.line, what);
+    } else if (askUsd > WIDE_FACTOR * bidUsd) {
+      const what = (): string =>
+        `${named()} has a wide spread: best bid ${bidUsd}, best ask ${askUsd} (USD); is one of them mistyped?`;
+      warnings.add('wide_spread', faults.line, what);
     }
     const ratio = (bidUsd + askUsd) / 2 / this.priceUsd;
     // Beyond the ladder, `outside_ladder` tells of it.

@@ -7,6 +7,8 @@ const WARNING_KINDS = [
   'outside_ladder',
   /** A book whose best bid is not below its best ask. */
   'crossed_book',
+  /** A book whose best ask is more than ten times its best bid. */
+  'wide_spread',
   /** A book with levels on only one side. */
   'one_sided_book',
   /** A CLMM pool whose liquidity falls below 0 at a tick. */

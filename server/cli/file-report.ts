@@ -22,6 +22,7 @@ const WARNING_TEXTS: Readonly<Record<WarningKind, string>> = {
   no_cells: 'snapshots without a cell',
   outside_ladder: 'snapshots with more than half of their levels outside the ladder',
   crossed_book: 'crossed books',
+  wide_spread: 'books with a best ask of more than ten times the best bid',
   replaced_level: 'levels replaced by a later row of the same price',
   one_sided_book: 'books with only one side',
   no_price: 'snapshots left out for want of a price',

@@ -133,10 +133,10 @@ describe('a file gets warnings about', () => {
       booked(
         T,
         [...whole[0]],
-        Array.from({ length: count }, (_, i) => [9000 + i, 1]),
+        [...whole[1], ...Array.from({ length: count }, (_, i) => [9000 + i, 1])],
       );
-    expect(await warningsOf('snapshots', [outside(1)])).toEqual([]);
-    expect(await warningsOf('snapshots', [outside(2)])).toMatchObject([
+    expect(await warningsOf('snapshots', [outside(2)])).toEqual([]);
+    expect(await warningsOf('snapshots', [outside(3)])).toMatchObject([
       { kind: 'outside_ladder', count: 1 },
     ]);
     const far = cells(T).map((cell, i) => ({ ...cell, bin: i === 0 ? 0 : 300 + i }));
@@ -161,6 +161,25 @@ describe('a file gets warnings about', () => {
           '2: the book of Kraken A/B is far from price_usd 40: best bid 99, best ask 101 (USD)',
       },
     ]);
+  });
+
+  it('books whose best ask is more than ten times their best bid', async () => {
+    const wide = (ask: number) => booked(T, [[20, 1]], [[ask, 1]]);
+    expect(await warningsOf('snapshots', [wide(200)])).toEqual([]);
+    expect(await warningsOf('snapshots', [wide(200.1)])).toEqual([
+      {
+        kind: 'wide_spread',
+        count: 1,
+        example:
+          '1: the book of Kraken A/B has a wide spread: best bid 20, best ask 200.1 (USD); is one of them mistyped?',
+      },
+    ]);
+    const level = (side: string, price: number) => ({
+      ...{ chain: 'mainchain', address: MINT, t: T, source: 'Kraken', exchange_type: 'CEX' },
+      ...{ side, price, size: 1 },
+    });
+    const levels = [level('bid', 9.9), level('ask', 1_000_000)];
+    expect(await warningsOf('levels', levels)).toMatchObject([{ kind: 'wide_spread', count: 1 }]);
   });
 
   it('the same in levels', async () => {
