@@ -7,6 +7,8 @@ const LEAST_COLUMNS = 80;
 const MOST_COLUMNS = 100;
 /** Names in a list are padded to at most this. */
 const MAX_NAME_CHARS = 28;
+/** Variables that stand for flags are listed up to this many. */
+const MOST_VARIABLES = 4;
 
 /** The list of commands, with a line for each. */
 export function overview(
@@ -30,12 +32,7 @@ export function overview(
 export function commandHelp(name: string, command: Command, columns: number | undefined): string {
   const width = widthOf(columns);
   const flags = Object.entries(command.flags);
-  const environment = [
-    ...flags.flatMap(([flag, { variable }]) =>
-      variable === undefined ? [] : [[variable, `stands for --${flag}`] as const],
-    ),
-    ...Object.entries(command.environment ?? {}),
-  ];
+  const environment = [...variablesOf(flags), ...Object.entries(command.environment ?? {})];
   return [
     wrap(command.about, width),
     usageLine(name, command),
@@ -46,6 +43,19 @@ export function commandHelp(name: string, command: Command, columns: number | un
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** A line a variable, or one for many that are named after their flags. */
+function variablesOf(flags: readonly [string, Flag][]): (readonly [string, string])[] {
+  const all = flags.flatMap(([flag, { variable }]) =>
+    variable === undefined ? [] : [[variable, `stands for --${flag}`] as const],
+  );
+  const areNamedAlike = flags.every(
+    ([flag, { variable }]) =>
+      variable === undefined || variable === `FATHOM_${flag.toUpperCase().replaceAll('-', '_')}`,
+  );
+  if (all.length <= MOST_VARIABLES || !areNamedAlike) return all;
+  return [['FATHOM_FLAG', 'stands for --flag: FATHOM_PORT for --port, FATHOM_AS_OF for --as-of']];
 }
 
 function usageLine(name: string, { words, flags }: Command): string {
@@ -82,11 +92,14 @@ function flagShape(name: string, { placeholder }: Flag): string {
 
 function notesOf(flag: Flag): string[] {
   return [
-    ...(flag.values === undefined ? [] : [flag.values.join(', ')]),
+    ...(flag.values === undefined ? [] : [flag.values.map(visible).join(', ')]),
     ...(flag.needed === true ? ['needed'] : []),
     ...(flag.repeated === true ? ['may be repeated'] : []),
   ];
 }
+
+/** A character alone is not seen among commas. */
+const visible = (value: string) => (/^\W$/.test(value) ? `"${value}"` : value);
 
 function noted(text: string, notes: readonly string[]): string {
   return notes.length === 0 ? text : `${text} (${notes.join('; ')})`;
