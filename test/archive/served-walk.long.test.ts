@@ -16,7 +16,7 @@ it.each<[string, () => FaultyArchive | Promise<FaultyArchive>]>([
   async (_, open) => {
     const tally = { same: 0, refused: 0 };
     await fc.assert(
-      fc.asyncProperty(steps, fc.boolean(), async (walked, cached) => {
+      fc.asyncProperty(steps, fc.constantFrom(false, false, true), async (walked, cached) => {
         const walk = new ServedWalk(await open(), cached);
         try {
           await walk.start();

@@ -59,7 +59,7 @@ const step = fc.record({
   }),
 });
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-export const steps = fc.array(step, { minLength: 3, maxLength: 7 });
+export const steps = fc.array(step, { minLength: 3, maxLength: 5 });
 
 /** Of /coverage. */
 type Tiers = { tier: Tier; first_t: number | null }[];
