@@ -62,7 +62,10 @@ function DayChange({ address, t, priceUsd }: { address: string; t: number; price
     const isAsked = found === null && error === null;
     const why = error === null ? 'There is no snapshot of 24 hours before' : messageOf(error);
     return (
-      <span class="note" title={isAsked ? 'Asking for the price of 24 hours before' : why}>
+      <span
+        class="day-change note"
+        title={isAsked ? 'Asking for the price of 24 hours before' : why}
+      >
         {NONE} 24h
       </span>
     );

@@ -6,7 +6,18 @@ import { absoluteTime, signedPercent } from '../../explorer/state/format.js';
 import { dayBefore } from '../../explorer/views/day-change.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
-import { answers, at, BARN, goTo, hashOf, HOUR, replyTo, SOL, useExplorer } from './in-chromium.js';
+import {
+  answers,
+  at,
+  BARN,
+  fail,
+  goTo,
+  hashOf,
+  HOUR,
+  replyTo,
+  SOL,
+  useExplorer,
+} from './in-chromium.js';
 
 const ready = (page: Page) => page.locator('.heatmap[data-state=ready]').waitFor();
 const scale = (page: Page) => page.locator('.heatmap-legend').getAttribute('data-scale');
@@ -53,7 +64,20 @@ describe.skipIf(!hasBrowser)('the look of the map', () => {
       await page.locator('.strips[data-state=ready]').waitFor();
       await page.getByRole('button', { name: 'Colours by data' }).waitFor();
       await page.locator('.day-change', { hasText: '%' }).waitFor();
-      const map = () => page.locator('.heatmap-frame').boundingBox();
+      const map = async () => {
+        const {
+          y,
+          width: wide,
+          height,
+        } = (await page.locator('.heatmap-frame').boundingBox()) ?? fail();
+        return { wide, height, y };
+      };
+      // Figures of other widths move the baseline of a row by a part of a pixel.
+      const expectUnmoved = async (): Promise<void> => {
+        const { y, ...size } = await map();
+        expect(size).toEqual({ wide: before.wide, height: before.height });
+        expect(Math.abs(y - before.y)).toBeLessThan(1);
+      };
       const before = await map();
       const cells = page.locator('.heatmap-cells');
       await cells.click({ position: { x: 100, y: 100 } });
@@ -61,18 +85,18 @@ describe.skipIf(!hasBrowser)('the look of the map', () => {
       await page.locator('.pinned').waitFor();
       const field = page.getByLabel('Time', { exact: true });
       await expect.poll(() => field.inputValue()).not.toBe('');
-      expect(await map()).toEqual(before);
+      await expectUnmoved();
       await field.fill('soon');
       await field.press('Enter');
       await page.getByText('Expected a time until now').waitFor();
       await page.getByRole('button', { name: 'Colours by data' }).click();
       await page.getByLabel('USD of the faintest colour').waitFor();
-      expect(await map()).toEqual(before);
+      await expectUnmoved();
       expect(await seriousFindings(page)).toEqual([]);
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Now', exact: true }).click();
       await expect.poll(() => hashOf(page)).toBe(HOUR);
-      expect(await map()).toEqual(before);
+      await expectUnmoved();
     },
   );
 

@@ -239,7 +239,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     for (const metric of ['depth', 'cost', 'cost-time']) {
       await goTo(page, `#/compare?tokens=${SOL},${unknown}&metric=${metric}&window=1h`);
       await page.getByText('is left out: this server knows no token with this address').waitFor();
-      await page.locator(':is(.line-chart, .cost-curve) li').getByText('SOL').waitFor();
+      await page.locator(':is(.line-chart li, .cost-table tr)').getByText('SOL').waitFor();
       await goTo(page, `#/compare?tokens=${unknown}&metric=${metric}&window=1h`);
       await page.getByText('None of these is a known token').waitFor();
     }
