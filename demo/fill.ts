@@ -11,6 +11,7 @@ import { prepareDepth } from '../storage/ingest/depth.js';
 import { prepareTable } from '../storage/ingest/tables.js';
 import { commitPrepared } from '../storage/ingest/ingest.js';
 import type { UseStore } from '../storage/operations.js';
+import { wallS } from '../storage/wall-clock.js';
 import type { FileReport } from '../storage/ingest/prepared.js';
 import type { NumberedRow } from '../storage/ingest/columns.js';
 import { demoFlatChanges, demoFlatRows, type DemoRows } from './flat.js';
@@ -32,6 +33,8 @@ const SOURCE = 'simulated market';
 const UNITS_PER_COMMIT = 6;
 /** Snapshots, of up to 2,000 cells each, that a thread makes at once: few, to save memory. */
 const SNAPSHOTS_PER_CHUNK = 128;
+/** How often a live market is extended. */
+export const EXTEND_EVERY_MS = 5000;
 /** Memory of so many snapshots while they are made. */
 const CHUNK_BYTES = 16 * 1024 * 1024;
 /** The longest gap that is filled whole; of a longer one, only the last part of this length is filled. */
@@ -55,6 +58,8 @@ export interface DemoRequest {
   only?: (token: DemoToken) => boolean;
   /** Called after every commit of depth: units done and to do, and what has been stored so far. */
   onProgress?: (done: number, of: number, stored: DemoTotals) => void;
+  /** Whether a fill also keeps the store up to the present while it makes the past. */
+  isLive?: boolean;
   signal?: AbortSignal;
 }
 
@@ -120,10 +125,18 @@ export async function fillDemo(request: DemoRequest, marker: DemoMarker): Promis
     flat.filter((one) => !isHolders(one)),
   );
   await commitUnits(request, seed, present, UNITS_PER_COMMIT, totals, progress);
+  let extendAtMs = 0;
+  const keepUp = async (): Promise<void> => {
+    if (request.isLive !== true || performance.now() < extendAtMs) return;
+    await extendDepth(request, seed, wallS());
+    extendAtMs = performance.now() + EXTEND_EVERY_MS;
+  };
+  await keepUp();
   totals.rows += await commitFlat(request, flat.filter(isHolders));
-  await commitUnits(request, seed, past, UNITS_PER_COMMIT, totals, (done) =>
-    progress(present.length + done),
-  );
+  await commitUnits(request, seed, past, UNITS_PER_COMMIT, totals, (done) => {
+    progress(present.length + done);
+    return keepUp();
+  });
   if (request.signal?.aborted !== true) await writeMarker(directory, { ...marker, filled: true });
   return totals;
 }
@@ -190,7 +203,7 @@ async function commitUnits(
   units: readonly DemoUnit[],
   unitsPerCommit: number,
   totals: DemoTotals,
-  onCommit?: (done: number) => void,
+  onCommit?: (done: number) => void | Promise<void>,
 ): Promise<void> {
   for (let first = 0; first < units.length; first += unitsPerCommit) {
     if (request.signal?.aborted === true) return;
@@ -203,7 +216,7 @@ async function commitUnits(
     totals.snapshots += report.snapshots;
     totals.cells += report.cells;
     totals.droppedLevels += report.droppedLevels;
-    onCommit?.(first + some.length);
+    await onCommit?.(first + some.length);
   }
 }
 

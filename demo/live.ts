@@ -5,11 +5,16 @@ import type { StoreOperations } from '../storage/operations.js';
 import { refuseForeignFiles } from '../storage/data-directory.js';
 import { InputError } from '../storage/errors.js';
 import { wallS } from '../storage/wall-clock.js';
-import { extendDepth, collectFlat, type DemoMarker, type DemoRequest, readMarker } from './fill.js';
+import {
+  extendDepth,
+  collectFlat,
+  type DemoMarker,
+  type DemoRequest,
+  EXTEND_EVERY_MS,
+  readMarker,
+} from './fill.js';
 import { DEMO_SEED } from './tokens.js';
 
-/** How often a live market is extended. */
-const COLLECT_EVERY_MS = 5000;
 /** Name of the demo's key, which every start replaces. */
 const DEMO_KEY_NAME = 'demo';
 
@@ -69,7 +74,7 @@ export async function keepAlive(
     const t = wallS();
     await extendDepth(request, marker.seed, t);
     collected = await collectFlat(request, collected, t);
-    await sleep(COLLECT_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(EXTEND_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 

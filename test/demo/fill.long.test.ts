@@ -103,6 +103,25 @@ describe('the simulated market', () => {
     expect(await timesOf(once, thin)).toEqual(between(UNTIL + 1 - day, UNTIL + pause + 301));
   });
 
+  it('is kept up to the present while its past is filled in, if it is live', async () => {
+    const data = path.join(directory, 'live');
+    const begunS = Math.floor(Date.now() / 1000) - 1200;
+    const ending = new AbortController();
+    const filling = await request(data, {
+      isLive: true,
+      signal: ending.signal,
+      // The last two hours are there, and then the first of the rest.
+      onProgress: (done) => {
+        if (done > tokens.length) ending.abort();
+      },
+    });
+    await fillDemo(filling, { ...marker, untilS: begunS });
+    const times = await timesOf(data, thin);
+    const newest = between(begunS - 2 * HOUR_S, Math.floor(Date.now() / 1000)).at(-1) ?? 0;
+    expect(newest - (times.at(-1) ?? 0)).toBeLessThan(600);
+    expect(await readMarker(data)).toMatchObject({ filled: false });
+  });
+
   it('has orders, holders and pools that are collected over time', async () => {
     const mint = thin.address;
     const stand = (data: string) =>

@@ -102,7 +102,7 @@ async function fillWithin(request: DemoRequest, marker: DemoMarker) {
   if (process.connected === false) end();
   else process.once('disconnect', end).channel?.unref();
   const { signal } = ending;
-  if (!marker.filled) await fillWithProgress({ ...request, signal }, marker);
+  if (!marker.filled) await fillWithProgress({ ...request, signal, isLive: true }, marker);
   return { marker: { ...marker, filled: true }, signal };
 }
 

@@ -39,7 +39,7 @@ const COLLECTOR_STOP_MS = 5000;
 const FILLING =
   'Note The history fills in over the next seconds: first two hours, then the rest of the last day, then the week before';
 /** How long to wait for the first snapshots before printing the command to try. */
-const FIRST_DATA_MS = 8000;
+const FIRST_DATA_MS = 120_000;
 const FIRST_DATA_POLL_MS = 100;
 
 async function start(options: ServeOptions): Promise<void> {
@@ -49,7 +49,7 @@ async function start(options: ServeOptions): Promise<void> {
     const collector = await startCollector(options.directory);
     const { key } = await onStore({ data: options.directory }, renewDemoKey);
     // The printed command should have data to show.
-    await firstData(options.directory);
+    await firstData(options.directory, collector, stopped);
     const filling = collector !== null && !filled;
     for (const line of greeting(service.url, key, named(options.directory), filling))
       printLine(line);
@@ -108,10 +108,16 @@ async function startCollector(directory: string): Promise<ChildProcess | null> {
   });
 }
 
-/** Waits until the store holds a snapshot, for at most FIRST_DATA_MS. */
-async function firstData(directory: string): Promise<void> {
+/** Waits until the store holds a snapshot, for at most FIRST_DATA_MS, or until nothing fills it any more. */
+async function firstData(
+  directory: string,
+  collector: ChildProcess | null,
+  stopped: Promise<unknown>,
+): Promise<void> {
   const deadlineMs = performance.now() + FIRST_DATA_MS;
-  while (performance.now() < deadlineMs) {
+  let isStopped = false;
+  void stopped.then(() => (isStopped = true));
+  while (performance.now() < deadlineMs && collector?.exitCode === null && !isStopped) {
     const { cells } = await onStore({ data: directory }, (store) => store.summary());
     if (cells > 0) return;
     await sleep(FIRST_DATA_POLL_MS);
