@@ -358,7 +358,7 @@ describe.skipIf(!hasBrowser)('the heatmap', () => {
       }),
     );
     await page.locator('.heatmap-skeleton').waitFor();
-    expect(await page.locator('.heatmap-foot').textContent()).toContain('Loading');
+    expect(await page.locator('.heatmap-progress').textContent()).toContain('Loading');
     release();
     const strips = page.locator('.strips[data-state=ready]');
     const labels = () => page.locator('.strip:first-child .strip-legend span').allTextContents();
