@@ -41,7 +41,8 @@ export function readConfig(settings: Readonly<Record<string, Flag>>): ConfigFile
   for (const { key, name, value } of keysOf(parsed, names)) {
     const from = `${file}: ${key}`;
     if (name === undefined) {
-      faults.push(`${from}: expected one of ${names.join(', ')}${didYouMean(key, names)}`);
+      const known = siblingsOf(key, names);
+      faults.push(`${from}: expected one of ${known.join(', ')}${didYouMean(key, known)}`);
     } else if (entries[name] !== undefined) faults.push(`${from}: given twice`);
     else {
       try {
@@ -76,6 +77,15 @@ function keysOf(parsed: object, names: readonly string[]): ConfigKey[] {
       value: own,
     }));
   });
+}
+
+/** The keys that may stand where a key does: those of its object, or of the file. */
+function siblingsOf(key: string, names: readonly string[]): readonly string[] {
+  const [group, inner] = key.split('.');
+  if (inner === undefined) return names;
+  const prefix = `${group.replaceAll('_', '-')}-`;
+  const own = names.filter((name) => name.startsWith(prefix));
+  return own.map((name) => `${group}.${name.slice(prefix.length)}`);
 }
 
 /** The placeholder of a setting that is a JSON document (in a variable: JSON text). */

@@ -173,7 +173,9 @@ describe('with the server stopped', () => {
   it('a name can replace an id if no other live key has it', async () => {
     const made = await json('create', '--tier', 'premium', '--name', 'twin');
     expect(await json('update', 'twin', '--rpm', '5')).toMatchObject({ id: made.id, rpm: 5 });
-    const other = await json('create', '--tier', 'premium', '--name', 'twin');
+    const twin = await keys('create', '--tier', 'premium', '--name', 'twin', '--json');
+    expect(twin.stderr).toBe('warning: another key has the name twin: change either by its id\n');
+    const other = JSON.parse(twin.stdout) as Json;
     const { status, stderr } = await keys('rotate', 'twin');
     expect(status).toBe(1);
     expect(stderr).toContain('2 keys have the name twin: use an id (');

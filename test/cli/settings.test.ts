@@ -378,7 +378,9 @@ describe('fathom config', () => {
     writeFileSync(file, JSON.stringify(wrong));
     const reply = await fathom(['archive', 'status'], { FATHOM_CONFIG: file });
     expect(reply.status).toBe(2);
-    expect(reply.stderr).toMatch(/archive\.endpiont: expected one of .*did you mean/);
+    expect(reply.stderr).toMatch(
+      /archive\.endpiont: expected one of archive\.url, archive\.endpoint, archive\.region, archive\.credentials, archive\.after, archive\.grace, archive\.cache-gib; did you mean archive\.endpoint\?/,
+    );
   });
 
   it('shows each setting and its source, in the form of the config file', async () => {

@@ -128,7 +128,7 @@ function printStatus(
     `objects   ${count(found.objects)}  ${sizeText(found.bytes)}  ${count(found.unused)} that nothing names`,
   );
   printLine(
-    `days due  ${found.due === null ? 'unknown: no archive is configured' : count(found.due)}`,
+    `days due  ${found.due === null ? 'unknown: no --archive-url, so nothing is archived' : count(found.due)}`,
   );
   printLine(`store     ${sizeText(found.storeBytes)}`);
   printLine(`cache     ${counted(found.files, 'block')}  ${sizeText(found.fileBytes)}`);

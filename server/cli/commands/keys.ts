@@ -86,8 +86,15 @@ export const create = defineCommand({
       monthlyQuota: quota ?? null,
       expiresAtS: expires ?? null,
     };
-    const createKey = (store: StoreOperations) => store.createKey(request);
-    printIssued(await onNewStore(flags, createKey, { plans: plansInEffect() }), json);
+    const createKey = async (store: StoreOperations) =>
+      [await store.createKey(request), await store.listKeys()] as const;
+    const [issued, keys] = await onNewStore(flags, createKey, { plans: plansInEffect() });
+    const isTwin = (key: KeyRecord): boolean =>
+      key.id !== issued.id && key.name === issued.name && key.revokedAtS === null;
+    if (issued.name !== null && keys.some(isTwin)) {
+      printNote(`warning: another key has the name ${issued.name}: change either by its id`);
+    }
+    printIssued(issued, json);
   },
 });
 
