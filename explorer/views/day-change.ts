@@ -1,21 +1,33 @@
-/** Which earlier moment the change of a price in 24 hours counts from. */
+/** From which earlier snapshot the change of a price in 24 hours counts. */
+import type { ReplayPage } from '../../client/index.js';
 
 const DAY_S = 86_400;
-/** The earlier moment is that of a quarter of an hour, so that it takes a request only so often. */
+/** One request serves so many moments, as time moves on. */
 const STEP_S = 900;
-/** How much older than that its snapshot may be. */
+/** How much older than 24 hours the earlier snapshot may be. */
 const MAX_GAP_S = 3600;
 
-/** The last whole quarter of an hour that is at least 24 hours before a time, epoch seconds. */
-export const dayBefore = (t: number): number => Math.floor((t - DAY_S) / STEP_S) * STEP_S;
+/** Snapshots around 24 hours before a moment. */
+export interface DayAgo {
+  /** Epoch seconds; `to` is exclusive. */
+  from: number;
+  to: number;
+  snapshots: readonly Pick<ReplayPage['snapshots'][number], 't' | 'price_usd'>[];
+}
 
-/** Whether a snapshot is near enough to 24 hours before a time to count the change from. */
-export const isDayBefore = (beforeT: number, t: number): boolean =>
-  beforeT <= dayBefore(t) && t - beforeT <= DAY_S + MAX_GAP_S;
+/** The window with the earlier snapshot of a moment, and of those in the quarter of an hour after it. @param t epoch seconds */
+export function dayAgoWindow(t: number): Pick<DayAgo, 'from' | 'to'> {
+  const step = Math.floor((t - DAY_S) / STEP_S) * STEP_S;
+  // It lasts a step longer than needed, so the next one has that long to arrive.
+  return { from: step - MAX_GAP_S, to: step + 2 * STEP_S };
+}
 
-/**
- * Whether the change at a time can count from the answer for an earlier moment while the one for its own is on its way:
- * only as time moves on. A pinned moment further away has another base.
- */
-export const canStandIn = (askedT: number, t: number): boolean =>
-  askedT <= dayBefore(t) && dayBefore(t) - askedT <= STEP_S;
+/** Whether a window tells the earlier snapshot of a moment, or that there is none. */
+export const tells = ({ from, to }: Pick<DayAgo, 'from' | 'to'>, t: number): boolean =>
+  from <= t - DAY_S - MAX_GAP_S && t - DAY_S < to;
+
+/** The newest snapshot at least 24 hours before a moment; null if that one is too old. */
+export function dayBefore({ snapshots }: DayAgo, t: number): DayAgo['snapshots'][number] | null {
+  const before = snapshots.findLast((one) => one.t <= t - DAY_S);
+  return before !== undefined && before.t >= t - DAY_S - MAX_GAP_S ? before : null;
+}

@@ -58,7 +58,7 @@ export function changeSteps(
 ): string[] {
   return [
     `Change = price / price of 24 hours before - 1 = ${plain(now.usd)} / ${plain(before.usd)} - 1 = ${signedPercent(now.usd / before.usd - 1, 4)}`,
-    `The snapshot of ${absoluteTime(now.t)}, and the newest one until the last quarter of an hour that is at least 24 hours before it: of ${absoluteTime(before.t)}.`,
+    `The snapshot of ${absoluteTime(now.t)}, and the newest one at least 24 hours before it: of ${absoluteTime(before.t)}.`,
   ];
 }
 

@@ -5,7 +5,7 @@ import { useDocument, useLast } from '../state/load.js';
 import { canSpare, messageOf } from '../state/session.js';
 import { spared } from '../state/spare.js';
 import { hashOf, tokenView } from '../state/url.js';
-import { canStandIn, dayBefore, isDayBefore } from './day-change.js';
+import { type DayAgo, dayAgoWindow, dayBefore, tells } from './day-change.js';
 import { How } from './how.js';
 
 interface TokenMarksProps {
@@ -39,26 +39,27 @@ export function TokenMarks({ address, identity, shown }: TokenMarksProps) {
   );
 }
 
+/** No ladder but the step at the price. */
+const PRICES_ALONE = { group: 'all', min_pct: -0.4, max_pct: 0.4 } as const;
+
 function DayChange({ address, t, priceUsd }: { address: string; t: number; priceUsd: number }) {
-  const wantedT = dayBefore(t);
-  const name = `price ${address} ${wantedT}`;
+  const window = dayAgoWindow(t);
   const { document: found, error } = useDocument(
-    name,
-    async (client, signal) => {
+    `prices ${address} ${window.from}`,
+    async (client, signal): Promise<DayAgo> => {
       await spared(canSpare, signal);
-      return {
-        askedT: wantedT,
-        score: await client.getScore({ address, at: wantedT }, { signal }),
-      };
+      const query = { address, ...window, ...PRICES_ALONE };
+      const page = await client.getReplay(query, { signal });
+      if (page.next_from === null) return { ...window, ...page };
+      // Too many for a page: the last one of each minute.
+      return { ...window, ...(await client.getReplay({ ...query, step: '1m' }, { signal })) };
     },
     'never',
   );
-  // The last answer stays while the next one is on its way, every quarter of an hour.
+  // The last answer stays while the next one is on its way.
   const last = useLast(found, address);
-  const before = last !== null && canStandIn(last.askedT, t) ? last.score : null;
-  const { service_current_price: beforeUsd = null, data_time: beforeT = null } = before ?? {};
-  const isKnown = beforeUsd !== null && beforeT !== null && isDayBefore(beforeT, t);
-  if (!isKnown) {
+  const before = last !== null && tells(last, t) ? dayBefore(last, t) : null;
+  if (before === null) {
     const isAsked = found === null && error === null;
     const why = error === null ? 'There is no snapshot of 24 hours before' : messageOf(error);
     return (
@@ -70,6 +71,7 @@ function DayChange({ address, t, priceUsd }: { address: string; t: number; price
       </span>
     );
   }
+  const { t: beforeT, price_usd: beforeUsd } = before;
   const share = priceUsd / beforeUsd - 1;
   const tone = share < 0 ? 'down' : 'up';
   return (

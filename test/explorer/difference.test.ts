@@ -1,9 +1,10 @@
 /** The difference of two moments, the percent axis and the change of a price, without a browser. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { differenceOf, shareOf } from '../../explorer/difference/difference.js';
 import { percentTicks, priceTicks } from '../../explorer/heatmap/ticks.js';
 import type { Ladder } from '../../explorer/ladder/ladder.js';
-import { canStandIn, dayBefore, isDayBefore } from '../../explorer/views/day-change.js';
+import { dayAgoWindow, dayBefore, tells } from '../../explorer/views/day-change.js';
 import { changeSteps, differenceSteps } from '../../explorer/views/formulas.js';
 
 type Cells = Readonly<Record<number, readonly [support: number, resistance: number]>>;
@@ -63,12 +64,7 @@ describe('the difference of two moments', () => {
   });
 });
 
-it('states the change of a price in 24 hours, from the last quarter of an hour before it', () => {
-  for (const t of [1_794_659_696, 1_794_659_700, 86_400, 86_400 + 899]) {
-    expect(dayBefore(t) % 900).toBe(0);
-    expect(t - dayBefore(t) - 86_400).toBeGreaterThanOrEqual(0);
-    expect(t - dayBefore(t) - 86_400).toBeLessThan(900);
-  }
+it('states the change of a price in 24 hours, and from which snapshot', () => {
   const [first, second] = changeSteps({ t: 86_460, usd: 90 }, { t: 50, usd: 120 });
   expect(first).toBe(
     'Change = price / price of 24 hours before - 1 = 90 / 120 - 1 = \u221225.0000%',
@@ -76,25 +72,29 @@ it('states the change of a price in 24 hours, from the last quarter of an hour b
   expect(second).toContain('of 1970-01-01 00:00:50 UTC');
 });
 
-it('counts no change from a later moment, or from one that is much older than 24 hours', () => {
-  const t = 1_794_659_700;
-  expect(isDayBefore(dayBefore(t), t)).toBe(true);
-  expect(isDayBefore(t - 86_400 - 3600, t)).toBe(true);
-  expect(isDayBefore(t - 86_400 - 3601, t)).toBe(false);
-  // Three days back, the last answer is of a day ago.
-  expect(isDayBefore(dayBefore(t), t - 3 * 86_400)).toBe(false);
-  expect(isDayBefore(dayBefore(t), t - 900)).toBe(false);
+it('counts that change from the newest snapshot that is 24 hours old, within an hour', () => {
+  const time = fc.integer({ min: 1_790_000_000, max: 1_790_010_000 });
+  const agos = fc.uniqueArray(fc.integer({ min: -3000, max: 7000 }), { maxLength: 40 });
+  fc.assert(
+    fc.property(time, agos, fc.nat(1799), (t, ago, laterS) => {
+      const all = ago.map((s) => ({ t: t - 86_400 - s, price_usd: 1 })).sort((a, b) => a.t - b.t);
+      const { from, to } = dayAgoWindow(t);
+      const answer = { from, to, snapshots: all.filter((one) => one.t >= from && one.t < to) };
+      expect(tells(answer, t)).toBe(true);
+      // The answer is good until the window after the next one.
+      const shownT = t - ((t - 86_400) % 900) + laterS;
+      expect(tells(answer, shownT)).toBe(true);
+      const agoS = all.map((one) => shownT - 86_400 - one.t).filter((s) => s >= 0 && s <= 3600);
+      const expected = agoS.length === 0 ? null : shownT - 86_400 - Math.min(...agoS);
+      expect(dayBefore(answer, shownT)?.t ?? null).toBe(expected);
+    }),
+  );
 });
 
-it('keeps the base of a quarter of an hour ago until the next one, and none of another moment', () => {
-  const t = 1_794_659_700;
-  expect(canStandIn(dayBefore(t), t)).toBe(true);
-  expect(canStandIn(dayBefore(t - 900), t)).toBe(true);
-  expect(canStandIn(dayBefore(t - 1800), t)).toBe(false);
-  // A moment is pinned, half a day back; then the page returns to now.
-  expect(canStandIn(dayBefore(t), t - 43_200)).toBe(false);
-  expect(canStandIn(dayBefore(t - 43_200), t)).toBe(false);
-  expect(canStandIn(dayBefore(t), t - 900)).toBe(false);
+it('counts no change from what was fetched for a moment far away', () => {
+  const t = 1_790_000_100;
+  for (const far of [-901, 1800, 43_200, -43_200])
+    expect(tells(dayAgoWindow(t), t + far)).toBe(false);
 });
 
 describe('ticks of percents', () => {

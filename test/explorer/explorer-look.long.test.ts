@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { Score } from '../../client/index.js';
 import { absoluteTime, signedPercent } from '../../explorer/state/format.js';
-import { dayBefore } from '../../explorer/views/day-change.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
 import {
@@ -171,9 +170,11 @@ describe.skipIf(!hasBrowser)('the look of the map', () => {
       replyTo<Score>(`/score/${SOL}`),
       replyTo<Score>(`/score/${SOL}?explain=true`),
     ]);
-    const before = await replyTo<Score>(`/score/${SOL}?at=${dayBefore(now.data_time ?? 0)}`);
+    const before = await replyTo<Score>(`/score/${SOL}?at=${(now.data_time ?? 0) - 86_400}`);
     const share = (now.service_current_price ?? NaN) / (before.service_current_price ?? NaN) - 1;
     const change = page.locator('.day-change');
+    // The newest snapshot at least 24 hours before, to the second.
+    await change.getByTitle(absoluteTime(before.data_time ?? 0)).waitFor();
     await change.getByText(signedPercent(share, 2)).click();
     await change.getByText('Change = price / price of 24 hours before - 1').waitFor();
     await page.locator('.token-head .chip').getByText('Mainchain', { exact: true }).waitFor();
