@@ -1,6 +1,6 @@
 /** The difference between the moment that the page shows and a second one. */
 import { useEffect, useState } from 'preact/hooks';
-import type { Ladder, LadderFilter } from '../ladder/ladder.js';
+import { coverNote, coverTitle, type Ladder, type LadderFilter } from '../ladder/ladder.js';
 import { Loading } from '../frame/states.js';
 import { absoluteTime, price, signedPercent, signedUsd, usd } from '../state/format.js';
 import { useNowS } from '../state/load.js';
@@ -10,7 +10,7 @@ import { EXPECTED_TIME, spokenTime } from '../state/spoken-time.js';
 import { fieldTime, offsetS } from '../state/zone.js';
 import { How } from '../views/how.js';
 import { useMoment } from '../views/use-moment.js';
-import { type Change, type Difference, differenceOf, shareOf } from './difference.js';
+import { type Change, type Difference, differenceOf, shareOf, WITHIN_PCTS } from './difference.js';
 import './difference.css';
 
 interface DifferenceCardProps {
@@ -129,13 +129,18 @@ function Compared({ address, filter, ladder, vsS }: DifferenceCardProps & { vsS:
         <tbody>
           {within.map(({ pct, support, resistance }) => (
             <tr key={pct}>
-              <th scope="row">{pct}%</th>
+              <th scope="row" title={coverTitle(pct)}>
+                {pct}%
+              </th>
               <ChangeCell change={support} />
               <ChangeCell change={resistance} />
             </tr>
           ))}
         </tbody>
       </table>
+      <p class="note" title={coverTitle(WITHIN_PCTS[0])}>
+        Within {WITHIN_PCTS[0]}%, {coverNote(WITHIN_PCTS[0])}.
+      </p>
       <How>{({ differenceSteps }) => differenceSteps(difference)}</How>
     </>
   );

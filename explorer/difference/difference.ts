@@ -1,5 +1,5 @@
 /** What has changed between two ladders of a token. */
-import { BIN_RATIO, type Ladder, NEAR_PCT, totalsWithin } from '../ladder/ladder.js';
+import { binsWithin, type Ladder, NEAR_PCT, totalsWithin } from '../ladder/ladder.js';
 
 /** Distances from the price within which depth is compared, in percent. */
 export const WITHIN_PCTS = [2, 5, 10, NEAR_PCT] as const;
@@ -27,10 +27,9 @@ export function differenceOf(from: Ladder, to: Ladder): Difference {
       resistance: { fromUsd: before.resistanceUsd, toUsd: after.resistanceUsd },
     };
   });
-  const reach = Math.floor(Math.log1p(NEAR_PCT / 100) / Math.log(BIN_RATIO));
-  const depth = Math.floor(-Math.log1p(-NEAR_PCT / 100) / Math.log(BIN_RATIO));
-  const steps = Array.from({ length: reach + depth + 1 }, (_, i) => {
-    const bin = i - depth;
+  const { first, last } = binsWithin(NEAR_PCT);
+  const steps = Array.from({ length: last - first + 1 }, (_, i) => {
+    const bin = first + i;
     return {
       bin,
       supportUsd: amountAt(to, 'supportUsd', bin) - amountAt(from, 'supportUsd', bin),

@@ -8,7 +8,14 @@ import { REACHES_PCT, type TokenView } from '../state/url.js';
 import { usePlot } from '../state/use-plot.js';
 import { useValue } from '../state/use-value.js';
 import { How } from '../views/how.js';
-import { type DepthCurve, depthCurve, type Ladder, totalsWithin } from './ladder.js';
+import {
+  coverNote,
+  coverTitle,
+  type DepthCurve,
+  depthCurve,
+  type Ladder,
+  totalsWithin,
+} from './ladder.js';
 
 /** Up to this reach, the steps of the ladder are wide enough to be seen. */
 const COARSE_PCT = 5;
@@ -72,7 +79,10 @@ export function DepthChart({ ladder, usualPct, chosenPct, onChoose }: DepthChart
         {read === null ? (
           <>
             <span class="support">{usd(near.supportUsd)} support</span>
-            <span class="note" title="Unweighted: the score weights amounts by their distance">
+            <span
+              class="note"
+              title={`Unweighted: the score weights amounts by their distance. ${coverTitle(reachPct)}`}
+            >
               ±{reachPct}%, {ladder.perps}
             </span>
             <span class="resistance">{usd(near.resistanceUsd)} resistance</span>
@@ -104,7 +114,7 @@ export function DepthChart({ ladder, usualPct, chosenPct, onChoose }: DepthChart
       />
       {reachPct <= COARSE_PCT && (
         <p class="note">
-          Depth is stored in steps of 1%: within a step, the chart spreads it evenly.
+          Within {reachPct}%, {coverNote(reachPct)}. The chart spreads each step evenly.
         </p>
       )}
       <How>{({ ladderSteps }) => ladderSteps(ladder, reachPct)}</How>

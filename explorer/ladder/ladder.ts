@@ -1,5 +1,6 @@
 /** The newest ladder: levels around the price, their sums, and their venues. */
 import type { MarketType, ReplayPage } from '../../client/index.js';
+import { signedPercent } from '../state/format.js';
 
 export interface Ladder {
   /** Time of the snapshot, epoch seconds. */
@@ -34,6 +35,8 @@ export interface LadderFilter {
 
 /** The ratio of adjacent bins' prices: docs/definitions.md#ladder. */
 export const BIN_RATIO = 1.01;
+/** Relative, of a band's ends. */
+const TOLERANCE = 1e-9;
 /** The band around the price in which depth counts as near, as for the score. */
 export const NEAR_PCT = 25;
 /** Says whether amounts limited to some types include perps. @param types undefined: not limited */
@@ -135,7 +138,7 @@ export interface DepthCurve {
   resistanceUsd: (number | null)[];
 }
 
-/** Sums amounts from the price outwards, up to `reachPct` on both sides. */
+/** Sums amounts from the price outwards, over the bins within `reachPct`. */
 export function depthCurve(ladder: Ladder, reachPct: number): DepthCurve {
   const below = side(ladder, ladder.supportUsd, -1, reachPct);
   const above = side(ladder, ladder.resistanceUsd, 1, reachPct);
@@ -159,10 +162,9 @@ function side(
   // Bin 0 has the price in its middle, so it counts on both sides.
   for (const bin of order) {
     if (bin * sign < 0) continue;
-    const pct = (BIN_RATIO ** (bin + sign / 2) - 1) * 100;
-    if (Math.abs(pct) > reachPct) break;
+    if (!isWithin(bin, reachPct)) break;
     usd += amounts[bin - bins[0]];
-    points.push({ pct, usd });
+    points.push({ pct: (BIN_RATIO ** (bin + sign / 2) - 1) * 100, usd });
   }
   return points;
 }
@@ -177,7 +179,31 @@ export function totalsWithin(
   return { supportUsd: total(ladder.supportUsd), resistanceUsd: total(ladder.resistanceUsd) };
 }
 
-/** Whether a bin is at most some percent from the price. */
+/** Whether a bin is at most some percent from the price: docs/definitions.md#bands. */
 export function isWithin(bin: number, pct: number): boolean {
-  return Math.abs(BIN_RATIO ** bin - 1) * 100 <= pct;
+  const ratio = BIN_RATIO ** bin;
+  return ratio >= (1 - pct / 100) * (1 - TOLERANCE) && ratio <= (1 + pct / 100) * (1 + TOLERANCE);
 }
+
+/** The first and the last bin within some percent of the price, below 100. */
+export function binsWithin(pct: number): { first: number; last: number } {
+  let [first, last] = [0, 0];
+  while (isWithin(first - 1, pct)) first--;
+  while (isWithin(last + 1, pct)) last++;
+  return { first, last };
+}
+
+/** From where to where the bins within some percent reach. */
+export function coverText(pct: number): string {
+  const { first, last } = binsWithin(pct);
+  const [from, to] = [first - 0.5, last + 0.5].map((edge) => BIN_RATIO ** edge - 1);
+  return `${signedPercent(from)} to ${signedPercent(to)}`;
+}
+
+/** Says that the bins within some percent reach further on one side. */
+export const coverNote = (pct: number): string =>
+  `whole 1% steps: ${coverText(pct)}; not an imbalance`;
+
+/** The same as a tooltip. */
+export const coverTitle = (pct: number): string =>
+  `Depth is stored in steps of 1%. Within ${pct}% are the whole steps from ${coverText(pct)}, so do not read the difference between support and resistance as an imbalance`;

@@ -8,7 +8,7 @@ import { type Style, styleOf } from '../heatmap/overlay.js';
 import type { Theme } from '../heatmap/palette.js';
 import { timeText } from '../heatmap/ticks.js';
 import type { View } from '../heatmap/view.js';
-import { NEAR_PCT, perpsText } from '../ladder/ladder.js';
+import { coverNote, coverTitle, NEAR_PCT, perpsText } from '../ladder/ladder.js';
 import { Icon } from '../frame/icon.js';
 import { NONE, usd } from '../state/format.js';
 import { gapsOf } from '../state/gaps.js';
@@ -171,14 +171,19 @@ export function Strips(props: StripsProps) {
             </li>
             <li>
               <i class="strip-support" />
-              Support within {LINE_PCT}% <b>{usd(ofLines?.supportUsd)}</b>
+              <span title={coverTitle(LINE_PCT)}>Support within {LINE_PCT}%</span>{' '}
+              <b>{usd(ofLines?.supportUsd)}</b>
             </li>
             <li>
               <i class="strip-resistance" />
-              Resistance <b>{usd(ofLines?.resistanceUsd)}</b>
+              <span title={coverTitle(LINE_PCT)}>Resistance</span>{' '}
+              <b>{usd(ofLines?.resistanceUsd)}</b>
             </li>
             <li>
               <Scope {...{ perps }} t={ofLines?.t} />
+            </li>
+            <li class="note" title={coverTitle(LINE_PCT)}>
+              {coverNote(LINE_PCT)}
             </li>
           </ul>
         }

@@ -66,7 +66,10 @@ describe.skipIf(!hasBrowser)('the layout', () => {
     await page.getByRole('button', { name: '±2%' }).click();
     await expect.poll(reach).toBe('2%');
     await page.getByText('±2%, incl. perps').waitFor();
-    await expect.poll(() => page.getByText('stored in steps of 1%').count()).toBe(2);
+    await page.getByText('stored in steps of 1%').waitFor();
+    // Where amounts within 2% are read, the page says which steps these are.
+    const cover = page.getByText('whole 1% steps: \u22122.5% to +1.5%; not an imbalance');
+    await expect.poll(() => cover.count()).toBe(2);
     // A reach of one's own stays.
     await page.getByRole('button', { name: '10%', exact: true }).click();
     await page.getByRole('button', { name: '±5%' }).click();

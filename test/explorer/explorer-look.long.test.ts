@@ -13,6 +13,7 @@ import {
   goTo,
   hashOf,
   HOUR,
+  ingest,
   replyTo,
   SOL,
   useExplorer,
@@ -22,6 +23,8 @@ const ready = (page: Page) => page.locator('.heatmap[data-state=ready]').waitFor
 const scale = (page: Page) => page.locator('.heatmap-legend').getAttribute('data-scale');
 const card = (page: Page) => page.locator('.difference-card');
 const second = (page: Page) => page.getByLabel('Compared since');
+
+const OTHER = `0x${'b2'.repeat(20)}`;
 
 describe.skipIf(!hasBrowser)('the look of the map', () => {
   useExplorer();
@@ -165,17 +168,26 @@ describe.skipIf(!hasBrowser)('the look of the map', () => {
   });
 
   it('states the change in 24 hours, the chain, and the leg on the other chain', async () => {
-    const page = await at(HOUR);
-    const [now, explained] = await Promise.all([
-      replyTo<Score>(`/score/${SOL}`),
-      replyTo<Score>(`/score/${SOL}?explain=true`),
-    ]);
-    const before = await replyTo<Score>(`/score/${SOL}?at=${(now.data_time ?? 0) - 86_400}`);
-    const share = (now.service_current_price ?? NaN) / (before.service_current_price ?? NaN) - 1;
+    const newestT = NOW_S - 60;
+    const market = { source: 'Kraken', exchange_type: 'CEX', type: 'cex_spot', pair: 'A/USD' };
+    const markets = [{ ...market, cells: [[-1, 5000, 0]] }];
+    // 24 hours before, the price was 100.
+    const prices = [
+      [newestT, 110],
+      [newestT - 86_399, 40],
+      [newestT - 86_400 - 20, 100],
+      [newestT - 86_400 - 800, 50],
+    ];
+    const rows = prices.map(([t, price_usd]) => ({ t, price_usd, markets }));
+    const token = { chain: 'evmchain', address: OTHER };
+    await ingest('snapshots', ...rows.map((row) => ({ ...token, ...row })));
+    const page = await at(`#/token/${OTHER}?window=1h`);
     const change = page.locator('.day-change');
-    // The newest snapshot at least 24 hours before, to the second.
-    await change.getByTitle(absoluteTime(before.data_time ?? 0)).waitFor();
-    await change.getByText(signedPercent(share, 2)).click();
+    await change.getByText('+10.00%').waitFor();
+    await goTo(page, HOUR);
+    const explained = await replyTo<Score>(`/score/${SOL}?explain=true`);
+    await page.locator('.token-head h1', { hasText: 'SOL' }).waitFor();
+    await change.getByText(/[+\u2212]\d+\.\d\d%/).click();
     await change.getByText('Change = price / price of 24 hours before - 1').waitFor();
     await page.locator('.token-head .chip').getByText('Mainchain', { exact: true }).waitFor();
     expect(await seriousFindings(page)).toEqual([]);

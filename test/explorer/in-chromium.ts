@@ -84,10 +84,10 @@ export async function replyTo<T>(target: string): Promise<T> {
   return (await reply.json()) as T;
 }
 
-/** Adds a row to the server's data. */
-export async function ingest(dataset: 'snapshots' | 'tokens', row: object): Promise<void> {
+/** Adds rows to the server's data. */
+export async function ingest(dataset: 'snapshots' | 'tokens', ...rows: object[]): Promise<void> {
   const file = path.join(temporaryDirectory(), 'row.ndjson');
-  writeFileSync(file, JSON.stringify(row));
+  writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
   await fathom(['ingest', dataset, file, '--data', directory]);
 }
 

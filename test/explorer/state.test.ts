@@ -5,7 +5,9 @@ import type { ReplayPage } from '../../client/index.js';
 import { without } from '../../explorer/state/choices.js';
 import { type Compared, linesOf, newestHole, valueAt } from '../../explorer/compare/compared.js';
 import {
+  coverText,
   depthCurve,
+  type Ladder,
   type LadderPart,
   NEAR_PCT,
   newestLadder,
@@ -651,6 +653,25 @@ describe('the newest ladder', () => {
       pct.map((at, i) => (at < 0 ? resistanceUsd[i] : supportUsd[i])).every((one) => one === null),
     ).toBe(true);
     expect(depthCurve(ladder, 25).resistanceUsd.at(-1)).toBe(12);
+  });
+
+  it('adds up the same whole steps as the sums, and says how far they reach', () => {
+    const bins = Int32Array.from({ length: 141 }, (_, i) => i - 70);
+    const supportUsd = Float64Array.from(bins, (bin) => (bin <= 0 ? 1 : 0));
+    const all = { bins, supportUsd, resistanceUsd: supportUsd.toReversed() };
+    for (const pct of [1, ...REACHES_PCT]) {
+      const curve = depthCurve({ ...(ladder as Ladder), ...all }, pct);
+      const sums = totalsWithin(all, pct);
+      expect([curve.supportUsd[0], curve.resistanceUsd.at(-1)]).toEqual([
+        sums.supportUsd,
+        sums.resistanceUsd,
+      ]);
+      const [from, to] = [curve.pct[0], curve.pct[curve.pct.length - 1]];
+      expect(coverText(pct)).toBe(`${signedPercent(from / 100)} to ${signedPercent(to / 100)}`);
+    }
+    // Bin 1 is at exactly 1%, within the tolerance of a band.
+    expect(totalsWithin(all, 1)).toEqual({ supportUsd: 2, resistanceUsd: 2 });
+    expect(coverText(2)).toBe('\u22122.5% to +1.5%');
   });
 });
 

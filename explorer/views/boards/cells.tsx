@@ -34,8 +34,9 @@ export function amount<Row>(
   name: string,
   label: string,
   of: (row: Row) => number | null,
+  about?: string,
 ): Column<Row> {
-  return { name, label, kind: 'figure', by: of, show: (row) => usd(of(row)) };
+  return { name, label, about, kind: 'figure', by: of, show: (row) => usd(of(row)) };
 }
 
 /** A share as a bar and a number. @param share 1 is 100%; null: unknown */

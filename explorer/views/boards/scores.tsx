@@ -1,14 +1,17 @@
 /** The board of scores. */
 import type { Parameters, TopScore } from '../../../client/index.js';
-import { SCORED_TEXT } from '../../ladder/ladder.js';
+import { coverNote, coverTitle, SCORED_TEXT } from '../../ladder/ladder.js';
 import { CHAIN_LABELS, price, signedPoints } from '../../state/format.js';
 import { address, amount, rank, TokenLink } from './cells.js';
 import { ScoreDetails } from './details.js';
 import type { BoardSpec } from './spec.js';
 import { CHANGE_HEADING, SCORE_LINE_LABEL, scoreChange, ScoreLine } from './standing.js';
 
+/** The band of `depth_2pct_usd`. */
+const DETAIL_PCT = 2;
+
 export const scores: BoardSpec<TopScore> = {
-  about: `How much depth lies near the price, and how evenly on both sides: 0 to 100. Scores and depth are of ${SCORED_TEXT}.`,
+  about: `How much depth lies near the price, and how evenly on both sides: 0 to 100. Scores and depth are of ${SCORED_TEXT}. Within ${DETAIL_PCT}%, ${coverNote(DETAIL_PCT)}.`,
   unit: 'tokens',
   empty: 'No token of this chain has a score from recent depth.',
   choices: [
@@ -39,13 +42,15 @@ export const scores: BoardSpec<TopScore> = {
     },
     amount(
       'support',
-      'Support within 2%, without perps',
+      `Support within ${DETAIL_PCT}%, without perps`,
       (row) => row.depth_2pct_usd?.support ?? null,
+      coverTitle(DETAIL_PCT),
     ),
     amount(
       'resistance',
-      'Resistance within 2%, without perps',
+      `Resistance within ${DETAIL_PCT}%, without perps`,
       (row) => row.depth_2pct_usd?.resistance ?? null,
+      coverTitle(DETAIL_PCT),
     ),
     {
       name: 'day',
