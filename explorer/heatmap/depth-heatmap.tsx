@@ -6,6 +6,7 @@ import type { Played } from '../playback/playback.js';
 import { useModule } from '../state/use-module.js';
 import { useValue } from '../state/use-value.js';
 import { zone } from '../state/zone.js';
+import { StripsRoom } from '../strips/room.js';
 import { compareView, hashOf, PARTS, PRESETS } from '../state/url.js';
 import './heatmap.css';
 import type { Scale } from './amounts.js';
@@ -106,6 +107,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
                 {...{ orders, view }}
                 t={cursor.t}
                 lnPrice={cursor.lnPrice}
+                priceUsd={cursor.priceUsd}
                 heightPx={canvases.cells.current?.clientHeight ?? 1}
               />
             )}
@@ -149,7 +151,7 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
         )}
       </div>
       {marked !== null && orders !== null && <marked.OrderNote {...{ orders, address }} />}
-      {Strips !== null && picture !== null && view !== null && state === 'ready' && (
+      {Strips !== null && picture !== null && view !== null && state === 'ready' ? (
         <Strips
           {...{ client, address, view, theme }}
           parameters={grouped}
@@ -170,6 +172,8 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
           coverage={props.coverage}
           mapsHref={mapsHref(props)}
         />
+      ) : (
+        (state === 'ready' || state === 'loading') && <StripsRoom />
       )}
       <p class="heatmap-live" aria-live="polite">
         {cursor !== null && split !== 'waiting' ? readout?.spokenText(cursor, split) : ''}
@@ -289,7 +293,12 @@ export function Notice({ state, hasPicture, lastT, windowAt }: NoticeProps) {
       </div>
     );
   }
-  return state === 'loading' && !hasPicture ? <div class="heatmap-skeleton" /> : null;
+  if (state !== 'loading' || hasPicture) return null;
+  return (
+    <div class="heatmap-skeleton">
+      <span class="note">Loading depth</span>
+    </div>
+  );
 }
 
 /** The line at a pinned time, if it is in sight. */

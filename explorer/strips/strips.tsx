@@ -39,6 +39,7 @@ import {
   momentAt,
   type Pointed,
 } from './reading.js';
+import { foldedItem, type StripName } from './room.js';
 import './strips.css';
 
 /** How long the view rests before the strips fetch missing data. */
@@ -133,7 +134,7 @@ export function Strips(props: StripsProps) {
               <span class="note">These have to wait: this key has few requests a minute</span>
             )}
             {props.mapsHref !== null && <a href={props.mapsHref}>Maps side by side</a>}
-            <ul class="strip-legend">
+            <ul class="strip-legend of-layers">
               {course?.layers.map(({ key, label }, i) => (
                 <li key={key} title={label}>
                   <i style={{ background: backgroundOf(hues[i]) }} />
@@ -179,11 +180,11 @@ export function Strips(props: StripsProps) {
               <span title={coverTitle(LINE_PCT)}>Resistance</span>{' '}
               <b>{usd(ofLines?.resistanceUsd)}</b>
             </li>
-            <li>
-              <Scope {...{ perps }} t={ofLines?.t} />
-            </li>
             <li class="note" title={coverTitle(LINE_PCT)}>
               {coverNote(LINE_PCT)}
+            </li>
+            <li>
+              <Scope {...{ perps }} t={ofLines?.t} />
             </li>
           </ul>
         }
@@ -227,8 +228,7 @@ function useLayers(
 }
 
 interface StripProps {
-  /** The name under which this browser remembers whether it is folded. */
-  name: string;
+  name: StripName;
   label: string;
   head: ComponentChildren;
   children: ComponentChildren;
@@ -236,7 +236,7 @@ interface StripProps {
 
 /** A strip. Folded to its heading, it leaves its room to the map. */
 function Strip({ name, label, head, children }: StripProps) {
-  const item = `fathom.folded.${name}`;
+  const item = foldedItem(name);
   const [isFolded, setFolded] = useState(() => localStorage.getItem(item) !== null);
   const fold = (): void => {
     if (isFolded) localStorage.removeItem(item);
@@ -244,7 +244,7 @@ function Strip({ name, label, head, children }: StripProps) {
     setFolded(!isFolded);
   };
   return (
-    <section class="strip" aria-label={label}>
+    <section class={`strip is-${name}`} aria-label={label}>
       <header>
         {head}
         <button

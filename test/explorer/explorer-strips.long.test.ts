@@ -56,6 +56,24 @@ describe.skipIf(!hasBrowser)('the strips', () => {
     expect(Math.max(...rows)).toBeLessThanOrEqual(height / 2);
   });
 
+  it('have their room from the start: the map keeps its height', async () => {
+    const page = await at(`#/token/${SOL}?window=1h`, {
+      prepare: (tab) =>
+        tab.addInitScript(`
+          window.heights = new Set();
+          const look = () => {
+            const frame = document.querySelector('.heatmap-frame');
+            if (frame !== null) window.heights.add(Math.round(frame.clientHeight));
+            requestAnimationFrame(look);
+          };
+          look();`),
+    });
+    await page.locator('.strips[data-state=ready]').waitFor();
+    await page.getByRole('button', { name: 'Play', exact: false }).first().waitFor();
+    const heights = await page.evaluate<number[]>('[...window.heights]');
+    expect(Math.max(...heights) - Math.min(...heights)).toBeLessThanOrEqual(2);
+  });
+
   it('state the amounts of the pinned moment, and at the cursor those of no later one', async () => {
     // Steps of a strip are five minutes here: this is in the middle of one.
     const pinnedS = Math.floor((NOW_S - 5 * 3600) / 300) * 300 + 140;
