@@ -118,18 +118,19 @@ interface OrderReadingProps {
   /** The cursor's place. */
   t: number;
   lnPrice: number;
+  /** The price that the cursor states, that of its 1% step. */
+  priceUsd: number;
   /** Of the plot. */
   heightPx: number;
 }
 
 /** The orders at the cursor, as a part of its readout. */
-export function OrderReading({ orders, view, t, lnPrice, heightPx }: OrderReadingProps) {
+export function OrderReading({ orders, view, t, lnPrice, priceUsd, heightPx }: OrderReadingProps) {
   const limits = orders.limit?.orders ?? [];
   const lines = linesIn(limits, view, LINE_GAP_PX / heightPx);
   const near = linesAt(lines, { t, lnPrice }, view, REACH_PX / heightPx);
   const listed = near.flatMap((line) => line.orders);
   const rest = listed.slice(MOST_READ);
-  const priceUsd = Math.exp(lnPrice);
   const dca = orders.dca?.orders ?? null;
   return (
     <>

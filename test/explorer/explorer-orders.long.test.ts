@@ -293,7 +293,10 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await expect.poll(() => hashOf(page)).toContain('orders=limit,dca');
     await note.getByText('DCA orders').waitFor();
     await page.mouse.move(x + 0.6 * width, y + (1 - share) * height - 1);
+    // Everything at the cursor is of one price.
     await reading.getByText('DCA orders at').waitFor();
+    const headline = await page.locator('.heatmap-readout-head b').textContent();
+    expect(await reading.locator('b').last().textContent()).toBe(`DCA orders at ${headline}`);
     expect(await seriousFindings(page)).toEqual([]);
     await page.reload();
     await note.getByText('DCA orders').waitFor();
