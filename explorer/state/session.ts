@@ -190,10 +190,14 @@ export function canSpare(): boolean {
   return rate.remaining + returned >= RESERVED_SHARE * rate.limit + 1;
 }
 
+const UNKNOWN_KEY =
+  'The server does not know this key: it is mistyped, was revoked, or is of another server.';
+
 /** Shows the trouble that a failed request means for the whole page. */
 export function noteFailure(error: FathomError): void {
   if (error.status === 401) {
-    refuseKey(messageOf(error));
+    // Of another key, the server names the header that the page sends, which nobody here has typed.
+    refuseKey(error.code === 'key_expired' ? messageOf(error) : UNKNOWN_KEY);
   } else if (error.status === null && !navigator.onLine) trouble.set({ kind: 'offline' });
 }
 

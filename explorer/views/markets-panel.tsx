@@ -43,12 +43,10 @@ export function MarketsPanel({ coverage }: { coverage: Coverage }) {
                 {KINDS[type]}
                 {pair !== null && address !== null && ` ${shortAddress(address)}`}
               </span>
-              {lastT < latestT ? (
+              {lastT < latestT && (
                 <span class="state-text missing" title={`Last seen at ${absoluteTime(lastT)}`}>
                   missing since {shortTime(lastT, nowS)} ({age(nowS - lastT)} ago)
                 </span>
-              ) : (
-                <span class="state-text">in the latest snapshot</span>
               )}
             </li>
           );

@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       .toEqual([
         `Orca SOL/USDCpool a-poolmissing since ${timeOf(240).slice(11, 16)} (4 min ago)`,
         `Coinbase SOL-USDspot${day}`,
-        'Kraken SOL/USDspotin the latest snapshot',
+        'Kraken SOL/USDspot',
       ]);
     await card.getByText('1 of 3 in the latest snapshot').waitFor();
     expect(await seriousFindings(page)).toEqual([]);
@@ -125,8 +125,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
       .poll(rows)
       .toEqual([
         `Kraken SOL/USDspotmissing since ${timeOf(60).slice(11, 16)} (60 s ago)`,
-        'Coinbase SOL-USDspotin the latest snapshot',
-        'Orca SOL/USDCpool a-poolin the latest snapshot',
+        'Coinbase SOL-USDspot',
+        'Orca SOL/USDCpool a-pool',
       ]);
     // They are those of now.
     await goTo(page, `#/token/${address}?window=1h&at=${NOW_S - 60}`);

@@ -45,7 +45,9 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     expect(await page.getByRole('navigation').count()).toBe(0);
     await enter('fathom_wrong');
     await titled(page, 'This key is not accepted').waitFor();
-    expect(await page.getByRole('alert').textContent()).toContain('Invalid API key');
+    const refusal = await page.getByRole('alert').textContent();
+    expect(refusal).toContain('The server does not know this key');
+    expect(refusal).not.toContain('x-api-key');
     await enter(key);
     await page.getByRole('table').waitFor();
     await page.reload();
