@@ -6,17 +6,23 @@ import { FULL_BAND, type TokenView } from '../state/url.js';
 /** The most types, and venues, that a name lists; it counts the others. */
 const MAX_NAMED = 4;
 
-type Filter = Pick<TokenView, 'types' | 'venues' | 'band'>;
+type Filter = Pick<TokenView, 'types' | 'venues' | 'excludedVenues' | 'band'>;
 
 /** A picture's title: `SOL depth: CEX spot; Orca, Raydium; within 5% of the price`. */
 export function titleOf(
   symbol: string,
-  { types, venues, band }: Filter,
+  { types, venues, excludedVenues, band }: Filter,
   choices: Ladder['choices'] | null,
 ): string {
   const labels = (of: 'types' | 'venues', keys: readonly string[]): string =>
     some(keys, (key) => choices?.[of].find((one) => one.key === key)?.label ?? key, ', ', ' more');
-  const parts = [labels('types', types), labels('venues', venues), bandText(band)];
+  const without = labels('venues', excludedVenues);
+  const parts = [
+    labels('types', types),
+    labels('venues', venues),
+    without === '' ? '' : `without ${without}`,
+    bandText(band),
+  ];
   const filter = parts.filter((part) => part !== '').join('; ');
   return filter === '' ? `${symbol} depth` : `${symbol} depth: ${filter}`;
 }
@@ -24,7 +30,7 @@ export function titleOf(
 /** A file's name: `SOL-depth_20261125T1400Z_20261126T1400Z_cex-spot_orca_raydium_-5..5pct`. */
 export function fileNameOf(
   symbol: string,
-  { types, venues, band }: Filter,
+  { types, venues, excludedVenues, band }: Filter,
   { fromS, toS }: { fromS: number; toS: number },
 ): string {
   const key = (one: string): string => one.replaceAll('_', '-');
@@ -34,6 +40,7 @@ export function fileNameOf(
     minuteOf(toS),
     some(types, key, '_', '-more'),
     some(venues, key, '_', '-more'),
+    some(excludedVenues, (one) => `without-${key(one)}`, '_', '-more'),
     isFull(band) ? '' : `${band.minPct}..${band.maxPct}pct`,
   ]
     .filter((part) => part !== '')

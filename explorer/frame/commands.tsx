@@ -251,7 +251,12 @@ function choiceCommands(): Command[] {
     return {
       label,
       note: `${kind === 'types' ? 'type' : 'venue'}: ${isChosen ? 'show no longer' : 'show'}`,
-      act: () => show({ ...shown, [kind]: toggled(chosen, key) }),
+      act: () =>
+        show({
+          ...shown,
+          ...(kind === 'venues' ? { excludedVenues: [] } : {}),
+          [kind]: toggled(chosen, key),
+        }),
     };
   };
   return [

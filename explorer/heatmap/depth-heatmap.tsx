@@ -35,8 +35,12 @@ export function DepthHeatmap(props: DepthHeatmapProps) {
   );
   const summed: ReplayParameters = { ...parameters, group: 'all' };
   const playedFilter = useMemo(
-    () => ({ types: filter.types, venues: filter.venues }),
-    [String(filter.types), String(filter.venues)],
+    () => ({
+      types: filter.types,
+      venues: filter.venues,
+      exclude_venues: filter.exclude_venues,
+    }),
+    [parameters],
   );
   const source = useMemo((): Source => {
     return { client, address, parameters: summed };

@@ -12,7 +12,10 @@ export interface DepthHeatmapProps extends Omit<MapProps, 'source'> {
   client: AddressClient;
   /** The token's address. */
   address: string;
-  filter: Pick<ReplayParameters, 'group' | 'types' | 'venues' | 'min_pct' | 'max_pct'>;
+  filter: Pick<
+    ReplayParameters,
+    'group' | 'types' | 'venues' | 'exclude_venues' | 'min_pct' | 'max_pct'
+  >;
   /** The moment that the page shows; null: now. */
   pinnedT: number | null;
   /** The second moment, with which the page compares it; null: none. */

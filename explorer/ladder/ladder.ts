@@ -31,6 +31,7 @@ export interface LadderPart {
 export interface LadderFilter {
   types?: readonly MarketType[];
   venues?: readonly string[];
+  exclude_venues?: readonly string[];
 }
 
 /** The ratio of adjacent bins' prices: docs/definitions.md#ladder. */
@@ -71,10 +72,12 @@ export function ladderOf(
     const type = typeOf.get(key);
     const isChosen =
       (filter.venues?.includes(key) ?? true) &&
+      filter.exclude_venues?.includes(key) !== true &&
       (filter.types === undefined || (type !== undefined && filter.types.includes(type)));
     return { part: partOf(key, label), type, ofType: type && types.get(type), isChosen };
   });
   const present = new Set<LadderPart>();
+  // As for /slippage, leaving venues out names no perps.
   const isFiltered = filter.types !== undefined || filter.venues !== undefined;
   const takenUsd = { support: 0, resistance: 0 };
   for (const [i, bin] of snapshot.bin.entries()) {
@@ -107,7 +110,11 @@ export function ladderOf(
     supportUsd,
     resistanceUsd,
     takenUsd,
-    perps: perpsText(filter.venues === undefined ? filter.types : chosenTypes),
+    perps: perpsText(
+      filter.venues === undefined && filter.exclude_venues === undefined
+        ? filter.types
+        : chosenTypes,
+    ),
     parts: bySize(chosen.filter((part) => partUsd(part) > 0)),
     choices: {
       types: bySize([...types.values()].filter(isPresent)),

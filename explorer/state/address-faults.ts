@@ -111,6 +111,10 @@ function tokenParameters(view: TokenView): Record<string, Parameter> {
       isRead: (value) => value.split(',').every((one) => TYPES.some((type) => type === one)),
     },
     venues: ANY,
+    exclude_venues: {
+      expected: 'no venues beside it',
+      isRead: (value) => value === view.excludedVenues.join(','),
+    },
     min_pct: { ...pct, isRead: (value) => Number(value) === band.minPct },
     max_pct: { ...pct, isRead: (value) => Number(value) === band.maxPct },
     zoom: {

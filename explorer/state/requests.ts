@@ -71,14 +71,19 @@ export function spanInSight(
   return { fromS: beginS ?? nowS - MAX_HISTORY_S, toS: nowS };
 }
 
-/** The view's filter as parameters of `/replay/:address`. */
-export function filterOf({ types, venues }: TokenView): {
+/** Without a list, all types or venues. */
+export type MarketFilter = {
   types?: MarketType[];
   venues?: string[];
-} {
+  exclude_venues?: string[];
+};
+
+/** The view's filter as parameters of `/replay/:address`. */
+export function filterOf({ types, venues, excludedVenues }: TokenView): MarketFilter {
   return {
     ...(types.length > 0 ? { types: [...types] } : {}),
     ...(venues.length > 0 ? { venues: [...venues] } : {}),
+    ...(excludedVenues.length > 0 ? { exclude_venues: [...excludedVenues] } : {}),
   };
 }
 

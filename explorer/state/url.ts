@@ -79,8 +79,10 @@ export interface TokenView {
   group: Group;
   /** Empty: all types. */
   types: readonly MarketType[];
-  /** Empty: all venues. */
+  /** Empty: all venues but excludedVenues. */
   venues: readonly string[];
+  /** Left out; empty unless `venues` is. A venue that appears later is shown. */
+  excludedVenues: readonly string[];
   band: Band;
   /** Null: the whole window is in sight. */
   zoom: Zoom | null;
@@ -185,6 +187,7 @@ export const DEFAULT_VIEW: TokenView = {
   group: 'venue',
   types: [],
   venues: [],
+  excludedVenues: [],
   band: FULL_BAND,
   zoom: null,
   atS: null,
@@ -231,6 +234,7 @@ export function viewOf(hash: string): View {
     group: GROUPS.find((one) => one === query.get('group')) ?? DEFAULT_VIEW.group,
     types: TYPES.filter((one) => listOf(query.get('types')).includes(one)),
     venues: listOf(query.get('venues')),
+    excludedVenues: query.get('venues') ? [] : listOf(query.get('exclude_venues')),
     band: bandOf(query),
     zoom: zoomOf(query),
     atS: wholeNumberOf(query.get('at')),
@@ -256,7 +260,7 @@ export function hashOf(view: View): string {
     return `#/${view.name}${queryText(query)}`;
   }
   const { address, window, group, types, venues, band, zoom, atS, vsS } = view;
-  const { axis, colours, order, marks, reachPct, pool } = view;
+  const { axis, colours, order, marks, reachPct, pool, excludedVenues } = view;
   if (typeof window === 'object') {
     query.set('from', String(window.fromS));
     query.set('to', String(window.toS));
@@ -264,6 +268,7 @@ export function hashOf(view: View): string {
   if (group !== DEFAULT_VIEW.group) query.set('group', group);
   if (types.length > 0) query.set('types', types.join(','));
   if (venues.length > 0) query.set('venues', venues.join(','));
+  else if (excludedVenues.length > 0) query.set('exclude_venues', excludedVenues.join(','));
   if (band.minPct !== FULL_BAND.minPct) query.set('min_pct', String(band.minPct));
   if (band.maxPct !== FULL_BAND.maxPct) query.set('max_pct', String(band.maxPct));
   if (zoom !== null) {

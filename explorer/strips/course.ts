@@ -68,7 +68,7 @@ export async function linesOf(
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<Lines> {
-  const { group, types, venues } = parameters;
+  const { group, types, venues, exclude_venues } = parameters;
   const isFiltered = types !== undefined || venues !== undefined;
   const stepS = stepOf(window, MAX_POINTS);
   const reply = await client.getDepthSeries(
@@ -81,6 +81,7 @@ export async function linesOf(
       from: Math.floor(window.from / stepS) * stepS,
       to: window.to + stepS,
       ...(isFiltered ? { types, venues } : { types: [...TYPES] }),
+      ...(exclude_venues === undefined ? {} : { exclude_venues }),
       ...(group === 'venue' || group === 'type' ? { group } : {}),
     },
     { signal },

@@ -1,24 +1,19 @@
 /** What the menus of types and venues list: each can be left out, or be the only one. It is loaded after the page. */
-import type { Coverage } from '../../client/index.js';
 import { type LadderPart, nearText, partUsd, perpsText } from '../ladder/ladder.js';
 import { usd } from '../state/format.js';
-import { without } from '../state/choices.js';
-import { venueKey } from '../state/venue-key.js';
+import { ALL, type Choice, flipped, isShown } from '../state/choices.js';
 
 export interface ChoiceListProps {
   /** Of the snapshot shown, with their amounts. */
   parts: readonly LadderPart[];
-  /** Names venues that the snapshot does not have; null: there are none. */
-  coverage: Coverage | null;
-  /** Empty: all. */
-  chosen: readonly string[];
-  onChange: (chosen: string[]) => void;
+  choice: Choice;
+  onChange: (choice: Choice) => void;
 }
 
-export function ChoiceList({ parts, coverage, chosen, onChange }: ChoiceListProps) {
-  const isAll = chosen.length === 0;
-  const past = (coverage?.markets ?? []).map(({ source }) => venueKey(source));
-  const all = [...new Set([...parts.map(({ key }) => key), ...past])];
+export function ChoiceList({ parts, choice, onChange }: ChoiceListProps) {
+  const isAll = choice.chosen.length + choice.leftOut.length === 0;
+  const all = parts.map(({ key }) => key);
+  const shown = all.filter((key) => isShown(choice, key));
   return (
     <>
       <div class="choice-head">
@@ -26,13 +21,13 @@ export function ChoiceList({ parts, coverage, chosen, onChange }: ChoiceListProp
           {parts.length === 0 ? 'Nothing to choose from yet.' : nearText(perpsText())}
         </p>
         {!isAll && (
-          <button type="button" class="plain" onClick={() => onChange([])}>
+          <button type="button" class="plain" onClick={() => onChange(ALL)}>
             All
           </button>
         )}
       </div>
       {parts.map((part) => {
-        const isOn = isAll || chosen.includes(part.key);
+        const isOn = shown.includes(part.key);
         return (
           <div key={part.key} class="choice">
             <label>
@@ -40,8 +35,8 @@ export function ChoiceList({ parts, coverage, chosen, onChange }: ChoiceListProp
                 type="checkbox"
                 checked={isOn}
                 // Without any, there would be nothing to show.
-                disabled={chosen.length === 1 && isOn}
-                onChange={() => onChange(without(all, chosen, part.key))}
+                disabled={shown.length === 1 && isOn}
+                onChange={() => onChange(flipped(all, choice, part.key))}
               />
               <span>{part.label}</span>
             </label>
@@ -49,7 +44,7 @@ export function ChoiceList({ parts, coverage, chosen, onChange }: ChoiceListProp
               type="button"
               class="plain"
               aria-label={`Only ${part.label}`}
-              onClick={() => onChange([part.key])}
+              onClick={() => onChange({ chosen: [part.key], leftOut: [] })}
             >
               only
             </button>

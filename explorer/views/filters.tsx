@@ -2,8 +2,8 @@
 import { Deferred } from '../frame/deferred.js';
 import { Icon } from '../frame/icon.js';
 import { Popover } from '../frame/popover.js';
-import type { Coverage } from '../../client/index.js';
 import type { Ladder } from '../ladder/ladder.js';
+import { isShown } from '../state/choices.js';
 import { useModule } from '../state/use-module.js';
 import {
   type Band,
@@ -31,8 +31,6 @@ interface FiltersProps {
   view: TokenView;
   /** Of the snapshot shown; null if not known yet. */
   choices: Ladder['choices'] | null;
-  /** Names the venues of the whole history; null if it is not known. */
-  coverage: Coverage | null;
   /** How far the token's history reaches back, seconds; null if unknown. */
   historyS: number | null;
   onChange: (view: TokenView) => void;
@@ -41,10 +39,10 @@ interface FiltersProps {
 /** Not needed before the map. */
 const loadLayoutMenu = async () => (await import('./layout-menu.js')).LayoutMenu;
 
-export function Filters({ view, choices, coverage, historyS, onChange }: FiltersProps) {
+export function Filters({ view, choices, historyS, onChange }: FiltersProps) {
   const change = (part: Partial<TokenView>): void => onChange({ ...view, ...part });
   const LayoutMenu = useModule(loadLayoutMenu);
-  const isFiltered = view.types.length + view.venues.length > 0;
+  const isFiltered = view.types.length + view.venues.length + view.excludedVenues.length > 0;
   return (
     <div class="filters" role="toolbar" aria-label="Filters">
       <div class="segments" role="group" aria-label="Window">
@@ -108,16 +106,17 @@ export function Filters({ view, choices, coverage, historyS, onChange }: Filters
       <Choices
         name="Types"
         parts={choices?.types ?? []}
-        coverage={null}
-        chosen={view.types}
-        onChange={(types) => change({ types: TYPES.filter((one) => types.includes(one)) })}
+        choice={{ chosen: view.types, leftOut: [] }}
+        onChange={(choice) => {
+          const types = TYPES.filter((one) => isShown(choice, one));
+          change({ types: types.length === TYPES.length ? [] : types });
+        }}
       />
       <Choices
         name="Venues"
         parts={choices?.venues ?? []}
-        coverage={coverage}
-        chosen={view.venues}
-        onChange={(venues) => change({ venues })}
+        choice={{ chosen: view.venues, leftOut: view.excludedVenues }}
+        onChange={({ chosen, leftOut }) => change({ venues: chosen, excludedVenues: leftOut })}
       />
       <div class="choice-group">
         <span class="note">Orders</span>
@@ -139,7 +138,11 @@ export function Filters({ view, choices, coverage, historyS, onChange }: Filters
         </div>
       </div>
       {isFiltered && (
-        <button type="button" class="plain" onClick={() => change({ types: [], venues: [] })}>
+        <button
+          type="button"
+          class="plain"
+          onClick={() => change({ types: [], venues: [], excludedVenues: [] })}
+        >
           <Icon name="close" />
           Clear
         </button>
@@ -155,11 +158,12 @@ interface ChoicesProps extends ChoiceListProps {
 
 /** A menu that filters by several types or venues. */
 function Choices({ name, ...list }: ChoicesProps) {
-  const { chosen } = list;
+  const { chosen, leftOut } = list.choice;
+  const others = leftOut.length === 0 ? 'all' : `all but ${leftOut.length}`;
   const label = (
     <>
       {name}
-      <span class="note">{chosen.length === 0 ? 'all' : chosen.length}</span>
+      <span class="note">{chosen.length === 0 ? others : chosen.length}</span>
       <Icon name="down" />
     </>
   );

@@ -1,5 +1,5 @@
 /** What an order costs: `/slippage` for an amount that the user enters. */
-import type { MarketType, Slippage } from '../../client/index.js';
+import type { Slippage } from '../../client/index.js';
 import type { Ladder } from '../ladder/ladder.js';
 import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
 import { amountText, boundsText, CostChart } from '../orders/cost-chart.js';
@@ -7,6 +7,7 @@ import { UnitChoice } from '../orders/unit-choice.js';
 import { EXPECTED_AMOUNT, useAmount } from '../orders/use-amount.js';
 import { percent, price, usd } from '../state/format.js';
 import { useDocument, useLast } from '../state/load.js';
+import type { MarketFilter } from '../state/requests.js';
 import { isAway, messageOf, trouble } from '../state/session.js';
 import { compareView, hashOf, type Order, type Side, SIDES } from '../state/url.js';
 import { useValue } from '../state/use-value.js';
@@ -23,7 +24,7 @@ interface OrderPanelProps {
   atS: number | null;
   /** Its depth bounds the sizes of the curve. */
   ladder: Ladder;
-  filter: { types?: MarketType[]; venues?: string[] };
+  filter: MarketFilter;
   order: Order;
   onChange: (order: Partial<Order>) => void;
 }

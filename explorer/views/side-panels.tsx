@@ -22,7 +22,8 @@ export function SidePanels(props: MomentSideProps) {
   const { ladder } = played;
   const hidden = useValue(hiddenPanels);
   const isShown = (panel: Panel): boolean => !hidden.includes(panel);
-  const { atS, venues, vsS } = view;
+  const { atS, venues, excludedVenues, vsS } = view;
+  const isLimited = venues.length + excludedVenues.length > 0;
   const difference = (
     <DifferenceCard
       {...{ address, ladder, vsS }}
@@ -43,11 +44,17 @@ export function SidePanels(props: MomentSideProps) {
         />
       )}
       {isShown('score') && score !== null && <ScorePanel score={score} />}
-      {isShown('venues') && ladder !== null && (ladder.parts.length > 0 || venues.length > 0) && (
+      {isShown('venues') && ladder !== null && (ladder.parts.length > 0 || isLimited) && (
         <VenueSplit
-          ladder={ladder}
+          {...{ ladder, isLimited }}
           chosen={venues}
-          onToggle={(venue) => onChange({ ...view, venues: toggled(venues, venue) })}
+          onToggle={(venue) =>
+            onChange(
+              excludedVenues.includes(venue)
+                ? { ...view, excludedVenues: toggled(excludedVenues, venue) }
+                : { ...view, venues: toggled(venues, venue), excludedVenues: [] },
+            )
+          }
         />
       )}
       {isShown('markets') &&

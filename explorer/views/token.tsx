@@ -148,7 +148,6 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
       <Filters
         view={view}
         choices={played.ladder?.choices ?? choices}
-        coverage={coverage}
         historyS={history.lengthS}
         onChange={change}
       />

@@ -98,9 +98,9 @@ function venuesWithout(ladder: Ladder | null, { venues = [] }: LadderFilter): st
 /** Whether a filter leaves nothing of a snapshot, as a type and a venue of another type do. */
 const hasNoDepth = (
   { supportUsd, resistanceUsd }: Pick<Ladder, 'supportUsd' | 'resistanceUsd'>,
-  { types, venues }: LadderFilter,
+  { types, venues, exclude_venues: excluded }: LadderFilter,
 ): boolean =>
-  (types ?? venues) !== undefined &&
+  (types ?? venues ?? excluded) !== undefined &&
   [supportUsd, resistanceUsd].every((side) => !side.some(Boolean));
 
 /** The score once it is based on a snapshot of this time or later: the server needs a moment for that. */

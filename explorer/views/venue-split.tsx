@@ -9,17 +9,19 @@ const FIRST = 8;
 interface VenueSplitProps {
   ladder: Ladder;
   chosen: readonly string[];
+  /** Whether the choice of venues leaves some out. */
+  isLimited: boolean;
   onToggle: (venue: string) => void;
 }
 
-export function VenueSplit({ ladder, chosen, onToggle }: VenueSplitProps) {
+export function VenueSplit({ ladder, chosen, isLimited, onToggle }: VenueSplitProps) {
   const { parts } = ladder;
   const [isWhole, setWhole] = useState(false);
   // A venue by which the view is filtered stays in sight.
   const shown = isWhole ? parts : parts.filter(({ key }, at) => at < FIRST || chosen.includes(key));
   // Venues outside the choice can be added to it.
   const others = ladder.choices.venues.filter(
-    ({ key }) => chosen.length > 0 && !parts.some((part) => part.key === key),
+    ({ key }) => isLimited && !parts.some((part) => part.key === key),
   );
   const largest = Math.max(1, ...parts.map(partUsd));
   return (

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage } from '../../client/index.js';
-import { without } from '../../explorer/state/choices.js';
+import { ALL, flipped, isShown } from '../../explorer/state/choices.js';
 import { type Compared, linesOf, newestHole, valueAt } from '../../explorer/compare/compared.js';
 import {
   coverText,
@@ -131,11 +131,15 @@ describe('what is compared', () => {
     expect(t.map((_, at) => valueAt(old, at))).toEqual([3, 3, 6, 9, null, null, null]);
   });
 
-  it('is of the venues or types that are ticked: at first all, and none is never', () => {
+  it('is of the venues or types that are ticked: at first all, also those that appear later', () => {
     const all = ['a', 'b', 'c'];
-    expect(without(all, [], 'b')).toEqual(['a', 'c']);
-    expect(without(all, ['a', 'c'], 'c')).toEqual(['a']);
-    expect(without(all, ['a', 'c'], 'b')).toEqual([]);
+    const withoutB = flipped(all, ALL, 'b');
+    expect(withoutB).toEqual({ chosen: [], leftOut: ['b'] });
+    expect([...all, 'later'].filter((one) => isShown(withoutB, one))).toEqual(['a', 'c', 'later']);
+    expect(flipped(all, withoutB, 'b')).toEqual(ALL);
+    const two = { chosen: ['a', 'c'], leftOut: [] };
+    expect(flipped(all, two, 'c')).toEqual({ chosen: ['a'], leftOut: [] });
+    expect(flipped(all, two, 'b')).toEqual(ALL);
   });
 
   it('asks for gaps only if a step has no point', () => {
@@ -306,6 +310,7 @@ describe('the address of a view', () => {
     group: fc.constantFrom(...GROUPS),
     types: fc.subarray([...TYPES]),
     venues: fc.uniqueArray(word, { maxLength: 4 }),
+    excludedVenues: fc.constant([]),
     band: fc.record({
       minPct: fc.integer({ min: -90, max: 0 }),
       maxPct: fc.integer({ min: 1, max: 1000 }),
@@ -388,6 +393,10 @@ describe('the address of a view', () => {
     expect(hashOf(tokenView(MINT))).toBe(`#/token/${MINT}`);
     const filtered = { ...tokenView(MINT), window: '6h', venues: ['binance', 'orca'] } as const;
     expect(hashOf(filtered)).toBe(`#/token/${MINT}?window=6h&venues=binance,orca`);
+    const without = { ...tokenView(MINT), excludedVenues: ['binance', 'orca'] };
+    expect(hashOf(without)).toBe(`#/token/${MINT}?exclude_venues=binance,orca`);
+    expect(viewOf(hashOf(without))).toEqual(without);
+    expect(replayRequest(without, null).query).toMatchObject({ exclude_venues: 'binance,orca' });
   });
 
   it.each([
