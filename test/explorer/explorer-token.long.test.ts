@@ -2,12 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import type { ReplayPage, Score, Slippage } from '../../client/index.js';
-import {
-  absoluteTime,
-  price,
-  signedFinePercent,
-  signedPercent,
-} from '../../explorer/state/format.js';
+import { absoluteTime, price, finePercent, signedPercent } from '../../explorer/state/format.js';
 import { fieldTime } from '../../explorer/state/zone.js';
 import { hasBrowser, seriousFindings } from '../support/browser.js';
 import { NOW_S } from '../support/service.js';
@@ -103,7 +98,8 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await panel.getByRole('textbox').fill('$250k');
     const asked = async (query: string) => {
       const { quotes } = await replyTo<Slippage>(`/slippage/${SOL}?${query}`);
-      return signedFinePercent((quotes[0].slippage_pct ?? NaN) / 100);
+      // What the order loses, so without a sign.
+      return finePercent(Math.abs(quotes[0].slippage_pct ?? NaN) / 100);
     };
     const slippage = panel.locator('dd').nth(1);
     await expect.poll(() => slippage.textContent()).toBe(await asked('side=sell&usd=250000'));
