@@ -35,7 +35,7 @@ const PLACES: readonly { label: string; more?: string; target: View }[] = [
   { label: 'Orders', target: boardView('orders') },
   { label: 'DCA', more: ' pressure', target: boardView('dca-pressure') },
   { label: 'DLMM', more: ' pools', target: boardView('dlmm-pools') },
-  { label: 'Fee density', target: boardView('fee-density') },
+  { label: 'Fee', more: ' density', target: boardView('fee-density') },
   { label: 'Whales', target: boardView('whales') },
   { label: 'Compare', target: compareView([]) },
 ];
