@@ -73,7 +73,12 @@ export async function openStore(start: Start, stop?: AbortSignal): Promise<Opene
 function warnOfUnknownPlans(store: Store, plans: Plans, logger: Logger): void {
   const refused = store.keys
     .list()
-    .filter((key) => key.revokedAtS === null && planOfKey(plans, key) === null);
+    .filter(
+      (key) =>
+        key.revokedAtS === null &&
+        (key.expiresAtS ?? Infinity) > wallMs() / 1000 &&
+        planOfKey(plans, key) === null,
+    );
   if (refused.length === 0) return;
   const names = [...new Set(refused.map(({ tier }) => tier))].sort().join(', ');
   logger.warn('keys get 401: their plans are not configured', {

@@ -69,7 +69,7 @@ export function keptOf(text: string | null): Kept | null {
   return bounded({
     rules,
     seen,
-    // Versions before this one kept no `isRead`.
+    // What earlier versions kept has no `isRead`: it was read.
     fired: listOf(found.fired)
       .filter(isFired)
       .map((one) => ({ ...one, isRead: one.isRead !== false })),

@@ -99,7 +99,8 @@ const MIB = 2 ** 20;
 /** A number of bytes for people: `12.5 MiB`, or `3.1 KiB` and `512 bytes` of less than one. */
 export function sizeText(bytes: number): string {
   if (bytes < KIB) return counted(bytes, 'byte');
-  const [unit, name] = bytes < MIB ? [KIB, 'KiB'] : [MIB, 'MiB'];
+  // What would be shown as 1,024 KiB is 1 MiB.
+  const [unit, name] = bytes < MIB - KIB / 20 ? [KIB, 'KiB'] : [MIB, 'MiB'];
   const shown = (bytes / unit).toLocaleString('en-US', { maximumFractionDigits: 1 });
   return `${shown} ${name}`;
 }

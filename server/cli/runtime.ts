@@ -84,7 +84,7 @@ export function dataDirectory(flag: string | undefined): string {
   if (configured !== null && path.resolve(configured.data) !== directory) {
     const { from, data } = configured;
     printNote(
-      `warning: this command uses ${directory}, and serve the directory of ${from}: give --data ${shellWord(data)} to use that one`,
+      `warning: this command uses ${directory}, but serve uses ${data} (${from}): add --data ${shellWord(data)} to use that`,
     );
   }
   return directory;

@@ -158,7 +158,7 @@ interface SlippageRequest {
 export function slippageHandler(services: Services): Handler<typeof getSlippage> {
   return (call) => {
     const request = slippageRequest(services, call);
-    if (request.source === null) return slippageDocument(request.fields, null);
+    if (request.source === null) return withoutSnapshot(services, request);
     const depth = depthOf(services, call, request.source, request);
     return whenReady(depth, (held) => reply(services, call, request, held));
   };
@@ -205,14 +205,15 @@ function depthOf(
 }
 
 function reply(
-  { pool, kept }: Services,
+  services: Services,
   call: SlippageCall,
   request: SlippageRequest,
   held: HeldToken | null,
-): SlippageReply {
+): SlippageReply | Promise<SlippageReply> {
+  const { pool, kept } = services;
   const { exchange, key } = call;
   const newest = held?.newest ?? null;
-  if (held === null || newest === null) return slippageDocument(request.fields, null);
+  if (held === null || newest === null) return withoutSnapshot(services, request);
   const { ref, cells } = newest;
   addDataTime(exchange, cells.t);
   if (held.markets.length > MAX_CACHED_MARKETS) {
@@ -240,6 +241,15 @@ function reply(
       pool.schedule('page', key.id, (run) => run('slippageReply', { fields, input, groups, form })),
     );
   });
+}
+
+async function withoutSnapshot(
+  { depth }: Services,
+  request: SlippageRequest,
+): Promise<SlippageDocument> {
+  const markets = request.source === null ? [] : depth.markets(request.source.tokenId);
+  await learnMarkets(markets);
+  return slippageDocument(withMissingVenues(request, markets), null);
 }
 
 function withMissingVenues(

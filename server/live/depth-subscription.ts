@@ -238,7 +238,7 @@ export class DepthSubscription
   override fail(error: unknown): void {
     if (this.isEnded) return;
     const { connection, view, onError, onMessage, onFailed } = this.options;
-    // Every page says it, too, and a metric counts the failures.
+    // An archive that fails has log lines and a metric of its own.
     const isKnown = error instanceof ApiError || error instanceof ArchiveUnavailableError;
     if (!isKnown) onError(error);
     onMessage('error', null);

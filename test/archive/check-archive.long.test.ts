@@ -9,9 +9,8 @@ import { atEnd, temporaryDirectory } from '../support/folders.js';
 import { S3_KEY, S3Server } from '../support/s3-server.js';
 import { commitRows, MINT, openStore, orca, snapshot } from '../support/stores.js';
 import { becomes } from '../support/waiting.js';
+import { T0 } from './days.js';
 
-/** Some midnight. */
-const T0 = 1_794_009_600;
 const DAYS = 4;
 const NOW = T0 + DAYS * DAY_S + 7200;
 const DATES = ['2026-11-07', '2026-11-08', '2026-11-09', '2026-11-10'];

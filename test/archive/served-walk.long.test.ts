@@ -30,7 +30,6 @@ it.each<[string, () => FaultyArchive | Promise<FaultyArchive>]>([
       }),
       { numRuns: RUNS, endOnFailure: true, ...(SEED !== undefined && { seed: Number(SEED) }) },
     );
-    console.info(JSON.stringify(tally));
     expect(tally.same).toBeGreaterThan(tally.refused);
   },
   3_600_000,

@@ -51,7 +51,7 @@ it('a data directory of the config file gets a warning where it is not used', as
   };
   const home = path.resolve('data');
   expect(await warning('a store')).toBe(
-    `warning: this command uses ${home}, and serve the directory of ${file}: data: give --data 'a store' to use that one`,
+    `warning: this command uses ${home}, but serve uses a store (${file}: data): add --data 'a store' to use that`,
   );
   expect(await warning('data')).toBe('');
   expect(await warning(true)).toBe('');

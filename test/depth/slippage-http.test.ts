@@ -198,6 +198,8 @@ describe('GET /slippage/:address', () => {
       const reply = await service.get(`/slippage/${address}?side=buy&usd=1&move_pct=1${more}`);
       expect(reply.headers.has('x-data-time')).toBe(false);
       expect(await reply.json()).toEqual({ token: address, ...none });
+      const named = await ask(`side=buy&usd=1&move_pct=1${more}&venues=nobody`, address);
+      expect(named).toEqual({ token: address, ...none, venues_not_found: ['nobody'] });
     }
   });
 

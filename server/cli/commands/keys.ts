@@ -225,7 +225,7 @@ const UNKNOWN_PLAN = 'unknown plan';
 
 /** `limits` is null if the key's plan is not in the settings. */
 type KeyWithLimits = ListedKey & { limits: LimitsDocument | null };
-/** A key whose plan was looked up, or was not. */
+/** Without `limits`: its plan was not looked up. */
 type StatedKey = KeyRecord & { limits?: LimitsDocument | null };
 
 const HEADINGS = [

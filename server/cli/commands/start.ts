@@ -117,15 +117,19 @@ async function firstData(
   const deadlineMs = performance.now() + FIRST_DATA_MS;
   let isStopped = false;
   void stopped.then(() => (isStopped = true));
-  while (performance.now() < deadlineMs && collector?.exitCode === null && !isStopped) {
+  while (performance.now() < deadlineMs && isRunning(collector) && !isStopped) {
     const { cells } = await onStore({ data: directory }, (store) => store.summary());
     if (cells > 0) return;
     await sleep(FIRST_DATA_POLL_MS);
   }
 }
 
+/** A signal leaves no exit code. */
+const isRunning = (child: ChildProcess | null): child is ChildProcess =>
+  child !== null && child.exitCode === null && child.signalCode === null;
+
 async function stopCollector(collector: ChildProcess | null): Promise<void> {
-  if (collector === null || collector.exitCode !== null) return;
+  if (!isRunning(collector)) return;
   const ended = new Promise<void>((resolve) => collector.once('exit', () => resolve()));
   collector.kill('SIGTERM');
   const timer = setTimeout(() => collector.kill('SIGKILL'), COLLECTOR_STOP_MS);
