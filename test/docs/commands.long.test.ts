@@ -27,6 +27,7 @@ const OWN_TESTS: Readonly<Record<string, [string, number]>> = {
   'README.md': ['readme.long.test.ts', 3],
   'docs/api.md': ['api.long.test.ts', 19],
   'docs/clients.md': ['readme.long.test.ts', 2],
+  'docs/cluster.md': ['cluster.long.test.ts', 2],
   'docs/cookbook.md': ['cookbook.long.test.ts', 5],
   'docs/data.md': ['data.test.ts', 15],
   'docs/live.md': ['live.long.test.ts', 1],
