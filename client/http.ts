@@ -244,7 +244,9 @@ function leftOf(headers: Headers): number {
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   const { message, code, cause } = error as Error & { code?: string; cause?: unknown };
-  return cause instanceof Error ? reasonOf(cause) : message || code || 'failed';
+  if (cause instanceof Error) return reasonOf(cause);
+  const reason = message || code || 'failed';
+  return code === 'ECONNREFUSED' ? `${reason}; is a server running there?` : reason;
 }
 
 function failureOf(

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePorts } from '../../bench/programs.js';
 import { fathomClient, type ReplayPage } from '../../client/index.js';
 import { MemoryDepth } from '../support/memory-depth.js';
 import { expectSame } from '../support/same.js';
@@ -148,6 +149,23 @@ describe('methods', () => {
     proxy.script = () => hangUp;
     const once = clientOf(proxy.url, { retry: false });
     await expect(once.getUsage()).rejects.toMatchObject({ status: null });
+  });
+
+  it('ask from the first try on whether a server runs where none listens', async () => {
+    const url = `http://127.0.0.1:${(await freePorts(1))[0]}`;
+    const stop = new AbortController();
+    const waits: string[] = [];
+    const onWait = ({ message }: { message: string }): void => {
+      waits.push(message);
+      stop.abort();
+    };
+    const request = clientOf(url, { onWait }).getTokens({}, { signal: stop.signal });
+    await expect(request).rejects.toThrow('aborted');
+    expect(waits).toEqual([
+      expect.stringMatching(
+        /^no reply from http:\S+ \(connect ECONNREFUSED 127\S+; is a server running there\?\); trying again in/,
+      ),
+    ]);
   });
 
   it('are not retried if they cost more than the quota ever has', async () => {
