@@ -6,7 +6,12 @@ import { MAX_NARROW_CENTS, narrowCents, type RunKey, type SnapshotRun } from '..
 import { CellStore, type MarketCells } from './cell-store.js';
 import { type Fault, FaultLog, nameOfSnapshot, type SnapshotHead } from './fields.js';
 import { type Warning, WarningTally } from './warnings.js';
-import { type KeyedMarket, type MarketFieldNames, MarketParser } from './market-fields.js';
+import {
+  type KeyedMarket,
+  type MarketFieldNames,
+  MarketParser,
+  TOO_MANY_MARKETS,
+} from './market-fields.js';
 
 /** How a chunk is binned. */
 export interface Binning {
@@ -132,10 +137,7 @@ export class ChunkBuilder {
     const { prefix } = names;
     const index = run.indexOf(keyed) ?? run.add(keyed, this.arrivals++, this.faults.line, prefix);
     if (index < 0) {
-      this.faults.add(
-        prefix + names.address,
-        `the token has more than ${MAX_MARKETS_PER_TOKEN} markets`,
-      );
+      this.faults.add(prefix + names.address, TOO_MANY_MARKETS);
       return -1;
     }
     const known = run.market(index);

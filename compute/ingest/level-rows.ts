@@ -69,7 +69,7 @@ export const NO_PRICE_FAULT = { field: 'price_usd', message: NO_PRICE };
 export function packLevels(input: LevelRows & Binning): BinnedChunk {
   const chunk = new ChunkBuilder(input);
   chunk.rows = input.rows.length / LEVEL_WIDTH;
-  const binner = new SnapshotBinner(chunk);
+  const binner = new SnapshotBinner(chunk, 'size');
   const { warnings, unpriced } = chunk;
   let faulty = 0;
   for (const snapshot of snapshotsOf(input, warnings)) {

@@ -9,6 +9,7 @@ import {
   marketKey,
   MARKET_TYPES,
   type MarketType,
+  MAX_MARKETS_PER_TOKEN,
   venueKey,
 } from '../market.js';
 import {
@@ -47,6 +48,9 @@ export const SUMMED_POOLS: KeyedMarket = {
   market: CONSTANT_PRODUCT_MARKET,
   key: marketKey(CONSTANT_PRODUCT_MARKET),
 };
+
+/** The fault of a token's market too many. */
+export const TOO_MANY_MARKETS = `the token has more than ${MAX_MARKETS_PER_TOKEN} markets`;
 
 const HEX = /^0x[0-9a-f]+$/i;
 const SOURCE_EXPECTED =

@@ -73,7 +73,11 @@ export class SnapshotBinner {
   private readonly ladder = new LadderAccumulator();
   private readonly poolsLadder = new LadderAccumulator();
 
-  constructor(private readonly chunk: ChunkBuilder) {}
+  /** @param field the field that holds the cells of a snapshot, for faults of all of them together */
+  constructor(
+    private readonly chunk: ChunkBuilder,
+    private readonly field = 'markets',
+  ) {}
 
   /** Adds a row's snapshot or its faults. */
   add(row: unknown, line: number): void {
@@ -96,7 +100,7 @@ export class SnapshotBinner {
     chunk.droppedLevels += reading.droppedLevels;
     if (head === null || run === null || chunk.faults.count !== before) return;
     chunk.warnOfLevels(line, head.t, reading.levels, reading.droppedLevels, reading.cells);
-    chunk.put(run, { ...head, priceUsd }, reading.markets, 'markets');
+    chunk.put(run, { ...head, priceUsd }, reading.markets, this.field);
   }
 }
 

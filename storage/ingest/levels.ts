@@ -16,7 +16,9 @@ import {
   type KeyedMarket,
   type MarketFieldNames,
   MarketParser,
+  TOO_MANY_MARKETS,
 } from '../../compute/ingest/market-fields.js';
+import { MAX_MARKETS_PER_TOKEN } from '../../compute/market.js';
 import type { ComputePool } from '../../compute/pool.js';
 import type { RunKey } from '../../compute/segment/run.js';
 import { DiskFullError, InputError, isDiskFull } from '../errors.js';
@@ -171,6 +173,8 @@ class LevelReader {
   readonly tokens: RunKey[] = [];
   readonly markets: KeyedMarket[] = [];
   private readonly tokenIds = new Map<string, number>();
+  /** How many markets each token has. */
+  private readonly marketCounts: number[] = [];
   private readonly marketIds = new Map<string, number>();
   private readonly venues = new VenueTypes();
   private readonly parser: MarketParser;
@@ -257,6 +261,12 @@ class LevelReader {
       if (this.markets.length >= MAX_MARKETS_PER_FILE) {
         throw new InputError(`a file of levels has at most ${MAX_MARKETS_PER_FILE} markets`);
       }
+      const count = (this.marketCounts[token] ?? 0) + 1;
+      if (count > MAX_MARKETS_PER_TOKEN) {
+        faults.add(NAMES.address, TOO_MANY_MARKETS);
+        return -1;
+      }
+      this.marketCounts[token] = count;
       id = this.markets.push(keyed) - 1;
       this.marketIds.set(name, id);
     }

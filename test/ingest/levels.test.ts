@@ -246,6 +246,24 @@ describe('levels', () => {
     ]);
   });
 
+  it('of more USD than a snapshot holds are refused by their size', async () => {
+    const address = fresh();
+    const rows = [level(address, 'bid', 99.9, 10), level(address, 'ask', 100.1, 1e300)];
+    expect(await faultsOf(rows)).toEqual([
+      '1: size: a snapshot holds at most 9007199254740991 cents in all',
+    ]);
+  });
+
+  it('of more markets than a token has are refused where the first too many is', async () => {
+    const address = fresh();
+    const rows = Array.from({ length: 65_536 }, (_, i) =>
+      level(address, 'bid', 99.9, 10, { market_address: `m${i}` }),
+    );
+    expect(await faultsOf(rows)).toEqual([
+      '65536: market_address: the token has more than 65535 markets',
+    ]);
+  });
+
   it('without a price are left out with a warning, unless all are', async () => {
     const whole = [level(fresh(), 'bid', 99, 1), level(fresh(), 'ask', 101, 1)];
     const address = fresh();
