@@ -17,12 +17,29 @@ export interface Costs {
   curve: readonly CostPoint[];
   /** Over time, ascending; empty by size. */
   course: readonly TimedCost[];
+  /** When the whole course was loaded, by `performance.now()`. */
+  wholeAtMs: number;
 }
 
 export interface TimedCost {
   t: number;
   /** Null: the ladder holds less. */
   cost: CostPoint | null;
+}
+
+/** The past may be filled in or revised: a whole course is loaded again after this time. */
+const WHOLE_AFTER_MS = 300_000;
+
+/** The course that a load of `address` goes on from; an empty one: it loads the whole course. */
+export function knownCourse(
+  last: readonly Costs[],
+  address: string,
+  nowMs: number,
+): Pick<Costs, 'course' | 'wholeAtMs'> {
+  const before = last.find((one) => one.address === address);
+  return before !== undefined && nowMs - before.wholeAtMs < WHOLE_AFTER_MS
+    ? { course: before.course, wholeAtMs: before.wholeAtMs }
+    : { course: [], wholeAtMs: nowMs };
 }
 
 /**
@@ -48,7 +65,7 @@ export const stepS = (window: Preset): number =>
  * Tokens have their snapshots at different times: a line joins its own ones, and breaks where some are missing.
  */
 export function linesOfCosts(
-  costs: readonly Costs[],
+  costs: readonly Pick<Costs, 'address' | 'label' | 'course'>[],
   window: Preset,
   unit: CostUnit,
 ): { t: number[]; lines: ChartLine[] } {

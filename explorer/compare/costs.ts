@@ -6,7 +6,7 @@ import { costPoint, curveOf, sizesAround } from '../orders/cost.js';
 import { walked } from '../orders/walk.js';
 import { currentS } from '../state/clock.js';
 import { type CompareView, type Preset, PRESET_S, type Side } from '../state/url.js';
-import { type Costs, extended, stepS, type TimedCost } from './cost-lines.js';
+import { type Costs, extended, knownCourse, stepS, type TimedCost } from './cost-lines.js';
 import { ofTokens, type OfTokens } from './of-tokens.js';
 
 /** If no amount is entered. */
@@ -14,7 +14,7 @@ export const USUAL_USD = 100_000;
 export const orderUsd = ({ order }: CompareView): number => order.usd ?? USUAL_USD;
 
 /**
- * @param last the costs of the view's last load: of their courses, only the newest step is loaded again
+ * @param last the costs of the view's last load: most times, only the newest step of their courses is loaded again
  * @throws FathomError if the server fails
  */
 export function costsOf(
@@ -27,15 +27,15 @@ export function costsOf(
   return ofTokens(view.tokens, client, signal, async (address) => {
     if (view.metric === 'cost') {
       const reply = await client.getSlippage({ address, side, usd: sizesOf(view) }, { signal });
-      return { address, curve: curveOf(reply), course: [] };
+      return { address, curve: curveOf(reply), course: [], wholeAtMs: 0 };
     }
-    const known = last.find((one) => one.address === address)?.course ?? [];
+    const { course: known, wholeAtMs } = knownCourse(last, address, performance.now());
     const query = ladderQuery(view.window);
     const from = known.at(-1)?.t ?? query.from;
     const snapshots = client.snapshots(address, { ...query, from }, { signal });
     const fresh = await courseOf(snapshots, side, orderUsd(view));
     const course = extended(known, fresh, currentS() - PRESET_S[view.window]);
-    return { address, curve: [], course };
+    return { address, curve: [], course, wholeAtMs };
   });
 }
 

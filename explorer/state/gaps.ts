@@ -37,12 +37,15 @@ export function gapsOf({ tiers, gaps }: Pick<Coverage, 'tiers' | 'gaps'>): Gap[]
   return found;
 }
 
-/** Whether the newest snapshot is so old that the next one will end a gap. */
-export function isLate({ tiers }: Pick<Coverage, 'tiers'>, nowS: number): boolean {
+/**
+ * Whether the newest snapshot is so old that the next one will end a gap.
+ * @param seenT time of the newest snapshot that the page knows of, which may be newer than the coverage
+ */
+export function isLate({ tiers }: Pick<Coverage, 'tiers'>, seenT: number, nowS: number): boolean {
   const newestT = Math.max(...tiers.map(({ last_t: t }) => t));
   const newest = tiers.find(({ last_t: t }) => t === newestT);
   const usualS = newest?.median_interval_s ?? Infinity;
-  return nowS - newestT > GAP_INTERVALS * usualS;
+  return nowS - Math.max(newestT, seenT) > GAP_INTERVALS * usualS;
 }
 
 /** The first gap between two times at which there are snapshots; undefined if the history is whole between them. */

@@ -8,7 +8,7 @@ import type { Picture } from '../heatmap/picture.js';
 import { shortAddress } from '../state/format.js';
 import { onEscape } from '../state/keys.js';
 import { isLate } from '../state/gaps.js';
-import { followToken, hasOldData, whileVisible } from '../state/live.js';
+import { followToken, hasOldData, lastChange, whileVisible } from '../state/live.js';
 import { reloadMs, useDocument, useNowS } from '../state/load.js';
 import { shortestWith, unpinned } from '../state/pin.js';
 import { filterOf, MAX_HISTORY_S, replayRequest } from '../state/requests.js';
@@ -104,7 +104,8 @@ function Token({ view: named, address }: { view: TokenView; address: string }) {
   const history = useHistory(address, view, nowS);
   const { map, reach, coverage } = history;
   const historyFromS = reach?.from ?? null;
-  const isOld = coverage !== null && isLate(coverage, nowS);
+  const seenT = Math.max(useValue(lastChange)?.t ?? 0, score?.data_time ?? 0);
+  const isOld = coverage !== null && isLate(coverage, seenT, nowS);
   useEffect(() => {
     hasOldData.set(isOld);
     return () => hasOldData.set(false);

@@ -38,7 +38,7 @@ export class FolderObjects implements Objects {
       return readFully(handle, bytes, at).finally(() => handle.close());
     });
     if (read === length) return bytes;
-    throw new ObjectFaultError(`${this.fileOf(key)} has fewer bytes than it had`);
+    throw new ObjectFaultError(`the object ${key} in ${this.name} has fewer bytes than it had`);
   }
 
   async list(prefix: string, after: string | null): Promise<readonly ListedObject[]> {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { orderCost, orderLadder } from '../../compute/depth/slippage.js';
 import { valueAt } from '../../explorer/compare/compared.js';
-import { extended, linesOfCosts } from '../../explorer/compare/cost-lines.js';
+import { extended, knownCourse, linesOfCosts } from '../../explorer/compare/cost-lines.js';
 import { costPoint, costUsd, curveOf, sizesAround } from '../../explorer/orders/cost.js';
 import { boundedData, boundedLines } from '../../explorer/orders/bounded-lines.js';
 import { walked } from '../../explorer/orders/walk.js';
@@ -164,6 +164,15 @@ describe('costs over time', () => {
     expect(extended([], course(60, 120), 0)).toEqual(course(60, 120));
     expect(extended(course(60, 120, 150), course(170, 240), 61)).toEqual(course(120, 170, 240));
     expect(extended(course(60, 120), [], 0)).toEqual(course(60));
+  });
+
+  it('are loaded as a whole at first and after five minutes, since the past may be filled in', () => {
+    const course = [{ t: 60, cost: point(1) }];
+    const held = { address: 'a', label: 'A', curve: [], course, wholeAtMs: 1000 };
+    expect(knownCourse([], 'a', 7)).toEqual({ course: [], wholeAtMs: 7 });
+    expect(knownCourse([held], 'b', 7)).toEqual({ course: [], wholeAtMs: 7 });
+    expect(knownCourse([held], 'a', 300_999)).toEqual({ course, wholeAtMs: 1000 });
+    expect(knownCourse([held], 'a', 301_000)).toEqual({ course: [], wholeAtMs: 301_000 });
   });
 
   it('join the snapshots of each token, and break where some are missing', () => {

@@ -40,13 +40,15 @@ describe('a history', () => {
 
   it('goes on late once its newest snapshot is older than three usual intervals', () => {
     const tiers = [tier('raw', 10_000, 50_000, 100), tier('15m', 9000, 30_000, 900)];
-    expect([50_000, 50_300, 50_301].map((nowS) => isLate({ tiers }, nowS))).toEqual([
+    expect([50_000, 50_300, 50_301].map((nowS) => isLate({ tiers }, 0, nowS))).toEqual([
       ...[false, false, true],
     ]);
-    expect(isLate({ tiers: tiers.toReversed() }, 50_301)).toBe(true);
+    expect(isLate({ tiers: tiers.toReversed() }, 0, 50_301)).toBe(true);
+    // The page has seen a snapshot that the coverage does not have yet.
+    expect(isLate({ tiers }, 50_200, 50_301)).toBe(false);
     // Without an interval, nothing is usual.
-    expect(isLate({ tiers: [tier('raw', 5, 5, null)] }, 1e9)).toBe(false);
-    expect(isLate({ tiers: [] }, 1e9)).toBe(false);
+    expect(isLate({ tiers: [tier('raw', 5, 5, null)] }, 0, 1e9)).toBe(false);
+    expect(isLate({ tiers: [] }, 0, 1e9)).toBe(false);
   });
 
   it('is whole without tiers, or with a single snapshot', () => {
