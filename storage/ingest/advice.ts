@@ -37,7 +37,9 @@ export async function withAdvice(
   ).catch(() => null);
   if (rows === null) return error;
   const advised = faults.map(({ text, line, field }) => {
-    const hint = text.includes(': add --') ? null : hintFor(field, rows.get(line), wanted, source);
+    const hint = text.includes(': add --')
+      ? null
+      : hintFor(text, field, rows.get(line), wanted, source);
     return hint === null ? text : `${text}: ${hint}`;
   });
   return new FaultyFileError(source.file, advised, error.faultCount);
@@ -67,6 +69,7 @@ async function rowsAt(
 }
 
 function hintFor(
+  fault: string,
   field: string,
   row: unknown,
   wanted: readonly WantedColumn[],
@@ -99,9 +102,16 @@ function hintFor(
   if (column.kind === 'text') return column.values ? wordHint(value, column.values, coerce) : null;
   const found = root === field ? value : valueAt(row, field);
   if (isText && holdsNumberText(found) && !DECIMAL_STRINGS.test(field)) return COERCE;
-  if (column.kind !== 'number' || typeof found !== 'string') return null;
-  if (decimal !== null) return shown(found);
-  return isNumberText(found) ? null : (decimalHint(found) ?? shown(found));
+  if (column.kind !== 'number') return null;
+  // Faults of several rows name none of their numbers.
+  const isOfValue = fault.includes(': must be a number');
+  if (typeof found === 'number') return isOfValue ? `it is ${found}` : null;
+  if (typeof found !== 'string') return null;
+  if (decimal === null && isNumberText(found)) {
+    if (!isOfValue) return null;
+    return found === found.trim() ? `it is ${cut(found)}` : shown(found);
+  }
+  return (decimal === null ? decimalHint(found) : null) ?? shown(found);
 }
 
 /** For a number with a decimal comma or separated thousands. */
@@ -123,9 +133,11 @@ function wordHint(value: unknown, values: readonly string[], coerce: boolean): s
 /** Quotes a wrong text. */
 function shown(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null;
-  const text = value.length > MAX_SHOWN_CHARS ? `${value.slice(0, MAX_SHOWN_CHARS)}...` : value;
-  return `it is ${JSON.stringify(text)}`;
+  return `it is ${JSON.stringify(cut(value))}`;
 }
+
+const cut = (text: string): string =>
+  text.length > MAX_SHOWN_CHARS ? `${text.slice(0, MAX_SHOWN_CHARS)}...` : text;
 
 /** The unit that a time seems to have. No unit makes a time of a negative number, and `auto` knows them all. */
 function timeHint(value: unknown, given: Mapping['timeUnit']): string | null {

@@ -148,10 +148,10 @@ describe('A file of holders', () => {
       '4: owner: must be a text of 1 to 64 characters: it is ""',
       '5: owner: must be printable ASCII without spaces',
       '6: owner: must be a text of 1 to 64 characters',
-      '7: balance: must be a number from 0 to 1e+300',
+      '7: balance: must be a number from 0 to 1e+300: it is -1',
       '8: balance: must be a number from 0 to 1e+300: it is null',
       '10: owner: occurs twice in one snapshot',
-      '11: balance: must be a number from 0 to 1e+300',
+      '11: balance: must be a number from 0 to 1e+300: it is -1',
     ]);
     const notJson = `${lines([row(T, 'Ann', 1)])}{"token_address":\n[1]\n`;
     expect(await files.faultsOf('holders', files.file('.ndjson', notJson))).toEqual([

@@ -45,7 +45,7 @@ describe('faulty rows', () => {
     const rows = Array.from({ length: 30 }, (_, i) => snapshot(T + i));
     const faulty = rows.map((row, i) => (i % 2 === 0 ? { ...row, price_usd: -i } : row));
     const expected = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19].map(
-      (line) => `${line}: price_usd: must be a number > 0`,
+      (line) => `${line}: price_usd: must be a number > 0: it is ${1 - line}`,
     );
     expect(await faultsOf('snapshots', file('.ndjson', lines(faulty)))).toEqual(expected);
     const source = file('.ndjson', lines(faulty));
@@ -100,7 +100,7 @@ describe('faulty rows', () => {
 
   it('of flat cells are named by the line in the file', async () => {
     const rows = withField(cells(T), 1, { bin: 1.5, support_usd: -1 });
-    const faults = ['bin: must be an integer', 'support_usd: must be a number >= 0'];
+    const faults = ['bin: must be an integer', 'support_usd: must be a number >= 0: it is -1'];
     const at = (line: number) => faults.map((fault) => `${line}: ${fault}`);
     for (const [name, line] of await scratch.forms(rows)) {
       expect(await faultsOf('cells', name)).toEqual(at(line + 1));
@@ -111,7 +111,7 @@ describe('faulty rows', () => {
     const token = { chain: 'mainchain', address: MINT, decimals: 9, price_usd: 1 };
     const rows = [token, { ...token, address: EVM, price_usd: -1 }, { ...token, decimals: 1.5 }];
     const expected = (first: number) => [
-      `${first + 1}: price_usd: must be a number >= 0 or null`,
+      `${first + 1}: price_usd: must be a number >= 0 or null: it is -1`,
       `${first + 2}: decimals: must be an integer from 0 to 36 or null`,
     ];
     for (const [name, line] of await scratch.forms(rows)) {
@@ -167,7 +167,8 @@ describe('faulty rows', () => {
     const text = csv(cells(T));
     const hints = [
       ...['NaN', 'Infinity', '0x10'].map((value) => [value, `: it is "${value}"`]),
-      ...['1e999', ' 5'].map((value) => [value, '']),
+      ['1e999', ': it is 1e999'],
+      [' 5', ': it is " 5"'],
       ['', ': it is empty'],
       ['1,5', ": a decimal comma: add --decimal ','"],
       ['1,500.5', ': separated thousands: add --decimal .'],
@@ -181,18 +182,24 @@ describe('faulty rows', () => {
       ]);
     }
     const source = file('.ndjson', lines(cells(T)));
-    for (const value of ['nan', 'inf', '-inf']) {
+    for (const [value, shown] of [
+      ['nan', 'NaN'],
+      ['inf', 'Infinity'],
+      ['-inf', '-Infinity'],
+    ]) {
       const name = await parquet(
         `SELECT * REPLACE (CASE WHEN bin = 0 THEN '${value}'::DOUBLE ELSE support_usd END AS support_usd) FROM ${readJson(source)}`,
       );
-      expect(await faultsOf('cells', name)).toEqual(['2: support_usd: must be a number >= 0']);
+      expect(await faultsOf('cells', name)).toEqual([
+        `2: support_usd: must be a number >= 0: it is ${shown}`,
+      ]);
     }
     const arrow = scratch.place('nan.arrow');
     const rows = withField(cells(T), 2, { resistance_usd: Infinity, price_usd: NaN });
     writeCellsArrow(arrow, rows, { form: 'file', dictionary: false, t: 'double' });
     expect(await faultsOf('cells', arrow)).toEqual([
-      '3: price_usd: must be a number > 0',
-      '3: resistance_usd: must be a number >= 0',
+      '3: price_usd: must be a number > 0: it is NaN',
+      '3: resistance_usd: must be a number >= 0: it is Infinity',
     ]);
     const nested = scratch.place('nested-nan.arrow');
     writeSnapshotsArrow(nested, [snapshot(T), snapshot(T + 1, [[0, NaN, 0]])], {

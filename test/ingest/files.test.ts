@@ -238,7 +238,7 @@ describe('files', () => {
     const faulty = Buffer.from(lines([{ ...rows[0], price_usd: 0 }]));
     stdin.mockReturnValue(Readable.from([faulty]) as never);
     const faults = await faultsOf(data, 'cells', '-', { format: 'ndjson' });
-    expect(faults).toEqual(['-:1: price_usd: must be a number > 0']);
+    expect(faults).toEqual(['-:1: price_usd: must be a number > 0: it is 0']);
     stdin.mockReturnValue(Readable.from([faulty]) as never);
     const target = path.join(directory, 'stdin-refused');
     await expect(ingest(target, 'cells', ['-'], { format: 'ndjson' })).rejects.toThrow(InputError);

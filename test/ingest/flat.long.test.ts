@@ -188,8 +188,8 @@ describe('A fault', () => {
   it('is reported with its place in every format', async () => {
     const rows = [dcaRow(), dcaRow({ dca_address: 'b', cycle_frequency: 0, remaining_usd: -1 })];
     const at = (line: number) => [
-      `${line}: remaining_usd: ${ORDER_USD}`,
-      `${line}: cycle_frequency: must be a number > 0`,
+      `${line}: remaining_usd: ${ORDER_USD}: it is -1`,
+      `${line}: cycle_frequency: must be a number > 0: it is 0`,
     ];
     for (const [name, line] of await scratch.forms(rows)) {
       expect(await scratch.faultsOf('dca_orders', name)).toEqual(at(line + 1));

@@ -238,7 +238,7 @@ describe('levels', () => {
     ]);
     expect(await faultsOf([level(address, 'buy', -1, 'x')])).toEqual([
       '1: side: must be bid or ask: "buy" for bid: add --coerce',
-      '1: price: must be a number > 0',
+      '1: price: must be a number > 0: it is -1',
       '1: size: must be a number >= 0: it is "x"',
     ]);
     expect(await faultsOf([pair[0]])).toEqual([
@@ -426,6 +426,8 @@ describe('files of Arrow', () => {
 
   it('with a negative decimal are refused for its value', async () => {
     const file = fileOf(rowsOf(fresh()), { size: decimals(['1', '-20.25', '1'], 2, 128) }, 'file');
-    expect(await scratch.refuses('levels', file)).toEqual(['2: size: must be a number >= 0']);
+    expect(await scratch.refuses('levels', file)).toEqual([
+      '2: size: must be a number >= 0: it is -20.25',
+    ]);
   });
 });
