@@ -214,6 +214,8 @@ export interface ArchiveStatus {
   unused: number;
   /** Days of a token and tier that are due; null if this process archives nothing. */
   due: number | null;
+  /** Why archiving in the background failed, or a day of it, when the process last tried; null: nothing failed. */
+  lastError: string | null;
   /** Since the process's start: reads of objects, their bytes, and failures. */
   reads: number;
   readBytes: number;

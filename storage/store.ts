@@ -486,6 +486,7 @@ export class Store implements StoreOperations {
     return {
       ...(await archive.status(database)),
       due: (await archiver?.due())?.length ?? null,
+      lastError: archiver?.lastError ?? null,
     };
   }
 

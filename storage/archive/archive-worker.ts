@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { DAY_S } from '../../compute/time.js';
-import { RefusalError } from '../errors.js';
+import { messageOf, RefusalError } from '../errors.js';
 import { Trouble } from '../trouble.js';
 import { type Archiver, type DueDay, isOfEveryDay, type SubmitDay } from './archiver.js';
 import { NotOwnerError } from './owner.js';
@@ -43,6 +43,8 @@ export class ArchiveWorker {
   private collectAtMs = 0;
   /** Whether it was said that the objects are another store's. */
   private isNotOwner = false;
+  /** The last error since the last search began. */
+  private error: string | null = null;
   /** Days that waited at the last search. */
   waiting = 0;
 
@@ -66,6 +68,7 @@ export class ArchiveWorker {
   private async work(): Promise<void> {
     const { everyMs = EVERY_MS } = this.options;
     while (!this.ending.signal.aborted) {
+      this.error = null;
       try {
         await this.archiveDue();
         if (performance.now() >= this.collectAtMs) await this.collect();
@@ -73,7 +76,9 @@ export class ArchiveWorker {
       } catch (error) {
         const failure = error instanceof Error ? error : new Error(String(error));
         if (!this.ending.signal.aborted) this.trouble.began('archive', failure);
+        this.note(failure);
       }
+      this.options.archiver.lastError = this.error;
       await this.rest(everyMs);
     }
   }
@@ -96,7 +101,10 @@ export class ArchiveWorker {
         } catch (error) {
           if (isOfEveryDay(error)) throw error;
           // Otherwise its snapshots have changed meanwhile, and the next search finds it again, or they are damaged.
-          if (!(error instanceof RefusalError)) onError(error, day);
+          if (!(error instanceof RefusalError)) {
+            onError(error, day);
+            this.note(error);
+          }
         }
         this.waiting--;
         this.trouble.over();
@@ -105,6 +113,12 @@ export class ArchiveWorker {
     } finally {
       if (archived.days > 0) onArchived(archived);
     }
+  }
+
+  /** Has the status say it at once, and until a search without an error has ended. */
+  private note(error: unknown): void {
+    this.error = messageOf(error);
+    this.options.archiver.lastError = this.error;
   }
 
   private async collect(): Promise<void> {

@@ -26,6 +26,9 @@ interface BlockPlace extends SegmentBlock {
   bytes: number;
 }
 
+/** Whether a segment names an object of `objects` now: `unused_since` is noted only by collect(). */
+export const IS_NAMED = 'object_id IN (SELECT object_id FROM segments WHERE object_id IS NOT NULL)';
+
 export class Archive implements ArchivedBlocks {
   private readonly slots = new Lender(Array.from({ length: MAX_READS }, (_, i) => i));
   /** Blocks that are being read, which several callers may await. */
@@ -74,13 +77,14 @@ export class Archive implements ArchivedBlocks {
     return blocks.filter((block) => block !== null);
   }
 
-  /** What the archive holds; what waits for it is not its matter. */
-  async status(statements: Pick<Statements, 'rows'>): Promise<Omit<ArchiveStatus, 'due'>> {
+  /** What the archive holds; what waits for it, or fails, is not its matter. */
+  async status(
+    statements: Pick<Statements, 'rows'>,
+  ): Promise<Omit<ArchiveStatus, 'due' | 'lastError'>> {
     const { objects, files, reads, readBytes, failures } = this;
     const [[count, bytes, unused]] = await statements.rows(
-      `SELECT count(*) FILTER (WHERE unused_since IS NULL),
-         coalesce(sum(bytes) FILTER (WHERE unused_since IS NULL), 0)::BIGINT,
-         count(*) FILTER (WHERE unused_since IS NOT NULL) FROM objects`,
+      `SELECT count(*) FILTER (WHERE is_named), coalesce(sum(bytes) FILTER (WHERE is_named), 0)::BIGINT,
+         count(*) FILTER (WHERE NOT is_named) FROM (SELECT bytes, ${IS_NAMED} AS is_named FROM objects)`,
     );
     return {
       place: objects?.name ?? null,
@@ -101,7 +105,7 @@ export class Archive implements ArchivedBlocks {
    */
   async tryNewest(statements: Pick<Statements, 'rows'>): Promise<void> {
     const [newest] = await statements.rows(
-      'SELECT key, bytes FROM objects WHERE unused_since IS NULL ORDER BY object_id DESC LIMIT 1',
+      `SELECT key, bytes FROM objects WHERE ${IS_NAMED} ORDER BY object_id DESC LIMIT 1`,
     );
     if (newest === undefined) return;
     const [key, bytes] = newest as [string, number];

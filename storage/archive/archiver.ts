@@ -22,7 +22,7 @@ import { readMeta, writeMeta } from '../meta.js';
 import type { ArchivedNext, SweptObjects } from '../operations.js';
 import { Turns } from '../turns.js';
 import { wallS } from '../wall-clock.js';
-import type { Archive } from './archive.js';
+import { type Archive, IS_NAMED } from './archive.js';
 import type { ArchivedDay } from './archived-day.js';
 import { type DayObject, objectsOfDay, SEGMENTS_PREFIX } from './day-objects.js';
 import { lostObject } from './restored-bundle.js';
@@ -80,6 +80,8 @@ export class Archiver {
   private queue: DueDay[] = [];
   /** The days that next() could not archive since the first call of a run. */
   private readonly failed = new Set<string>();
+  /** Why archiving in the background failed, or a day of it, when it last tried; null: nothing failed. */
+  lastError: string | null = null;
   /** Whether the objects have an owner. */
   private isOwned = false;
   /** Begins the order in which next() takes days that other processes may take, too. */
@@ -306,16 +308,15 @@ export class Archiver {
     nowS: number,
     write: (body: (tx: Statements) => Promise<unknown>) => Promise<unknown>,
   ): Promise<void> {
-    const isNamed = 'object_id IN (SELECT object_id FROM segments WHERE object_id IS NOT NULL)';
     // Looked for outside of the writer's turn: most times nothing has changed.
     const wrong = await this.parts.database.rows(
-      `SELECT object_id FROM objects WHERE (unused_since IS NULL) <> (${isNamed})`,
+      `SELECT object_id FROM objects WHERE (unused_since IS NULL) <> (${IS_NAMED})`,
     );
     if (wrong.length === 0) return;
     const among = whereIdIn('object_id', wrong.flat() as number[]);
     await write((tx) =>
       tx.run(
-        `UPDATE objects SET unused_since = CASE WHEN ${isNamed} THEN NULL ELSE coalesce(unused_since, ${nowS}) END
+        `UPDATE objects SET unused_since = CASE WHEN ${IS_NAMED} THEN NULL ELSE coalesce(unused_since, ${nowS}) END
          WHERE ${among}`,
       ),
     );

@@ -42,7 +42,7 @@ const END_S = 2 ** 32;
 
 export const status = defineCommand({
   about:
-    "Shows what a store has in its archive: objects, their bytes, the days that wait, and the disk's part of them; with --token, which of that token's days. Exits with 1 if the archive cannot be read, or has lost its newest object.",
+    "Shows what a store has in its archive: objects, their bytes, the days that wait, why a server's archiving fails, and the disk's part; with --token, which of that token's days. Exits with 1 if the archive cannot be read, or has lost its newest object.",
   flags: {
     ...FLAGS,
     token: {
@@ -64,6 +64,7 @@ export const status = defineCommand({
     const document = {
       archive: found.place,
       problem: found.problem,
+      last_error: found.lastError,
       objects: found.objects,
       object_bytes: found.bytes,
       unused_objects: found.unused,
@@ -130,6 +131,7 @@ function printStatus(
   printLine(
     `days due  ${found.due === null ? 'unknown: no --archive-url, so nothing is archived' : count(found.due)}`,
   );
+  if (found.lastError !== null) printLine(`failing   ${found.lastError}`);
   printLine(`store     ${sizeText(found.storeBytes)}`);
   printLine(`cache     ${counted(found.files, 'block')}  ${sizeText(found.fileBytes)}`);
   printLine(
