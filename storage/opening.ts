@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Archive } from './archive/archive.js';
 import { Archiver, type ArchiveTimes } from './archive/archiver.js';
 import { BLOCK_FILES } from './archive/block-files.js';
-import { type ArchivePlace, knownPlace, openObjects, writePlace } from './archive/open-objects.js';
+import { type ArchivePlace, knownPlace, openObjects } from './archive/open-objects.js';
 import type { OutlineBlock } from './check/checker.js';
 import { type CommitOptions, Commits, type StoreEvents } from './commit.js';
 import { sampleHere, SampleMaker, type SampleSegments } from './depth/samples.js';
@@ -66,8 +66,6 @@ export interface StoreOptions extends CommitOptions, FaultListeners {
 /** How a process archives. */
 export interface ArchiveOptions extends ArchiveTimes {
   place: ArchivePlace;
-  /** Whether later processes read there, too, without being told; default: true. */
-  isRemembered?: boolean;
   /** Bytes of the files that keep blocks of objects beside the store; 0: none. */
   cacheBytes: number;
   /** The clock by which days are due, in epoch seconds; by default the system's. */
@@ -207,6 +205,7 @@ async function partsOf(
         rewrite,
         sample,
         exclusive,
+        place: options.archive.place,
         times: options.archive,
         nowS: options.archive.nowS ?? wallS,
         logId: () => applied.logId,
@@ -227,24 +226,12 @@ async function openArchive(
   directory: string,
   database: Database,
   meta: Meta,
-  { archive, onNotice, onBackgroundError }: StoreOptions,
+  { archive, onBackgroundError }: StoreOptions,
 ): Promise<Archive> {
-  const known = knownPlace(meta);
-  const place = archive?.place ?? known;
+  const place = archive?.place ?? knownPlace(meta);
   if (place === null) return new Archive();
   const objects = await openObjects(place);
   if (!archive) return new Archive(objects);
-  if (JSON.stringify(place) !== JSON.stringify(known)) {
-    const [[count]] = await database.rows('SELECT count(*) FROM objects');
-    if (count !== 0 && known?.url !== place.url) {
-      onNotice?.(
-        `the store's ${String(count)} objects were written to ${known?.url ?? 'another archive'}: they must be in ${place.url}, too`,
-      );
-    }
-    if (archive.isRemembered !== false) {
-      await database.transaction((tx) => writePlace(tx, place));
-    }
-  }
   if (archive.cacheBytes === 0) return new Archive(objects, null, archive.failsForMs);
   const files = await FileCache.open(BLOCK_FILES, {
     directory,

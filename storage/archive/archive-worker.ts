@@ -87,6 +87,7 @@ export class ArchiveWorker {
     const { archiver, submit, restShare = REST_SHARE, onArchived, onError } = this.options;
     const due = this.inOwnOrder(await archiver.due());
     this.waiting = due.length;
+    await archiver.settle();
     const archived = { days: 0, bytes: 0 };
     try {
       for (const day of due) {

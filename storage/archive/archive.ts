@@ -100,7 +100,7 @@ export class Archive implements ArchivedBlocks {
   }
 
   /**
-   * Reads the last byte of the object that was named last: a place that answers may have lost what is in it.
+   * Reads the last byte of the newest object that a segment names: a place that answers may have lost what is in it.
    * @throws ArchiveUnavailableError if it cannot be read
    */
   async tryNewest(statements: Pick<Statements, 'rows'>): Promise<void> {

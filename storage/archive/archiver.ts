@@ -26,7 +26,8 @@ import { type Archive, IS_NAMED } from './archive.js';
 import type { ArchivedDay } from './archived-day.js';
 import { type DayObject, objectsOfDay, SEGMENTS_PREFIX } from './day-objects.js';
 import { lostObject } from './restored-bundle.js';
-import { ObjectFaultError, type Objects } from './objects.js';
+import { ArchiveUnavailableError, ObjectFaultError, type Objects } from './objects.js';
+import { type ArchivePlace, knownPlace, writePlace } from './open-objects.js';
 import { claim, NotOwnerError, ownerOf } from './owner.js';
 
 /** The key of `meta` for the time since when objects stay. */
@@ -64,6 +65,8 @@ interface ArchiverParts {
   catalog: Catalog;
   directories: Directories;
   archive: Archive;
+  /** Where the objects of `archive` are. */
+  place: ArchivePlace;
   rewrite: Rewrite;
   sample: SampleSegments;
   exclusive: <T>(body: () => Promise<T>) => Promise<T>;
@@ -82,6 +85,8 @@ export class Archiver {
   private readonly failed = new Set<string>();
   /** Why archiving in the background failed, or a day of it, when it last tried; null: nothing failed. */
   lastError: string | null = null;
+  /** Whether the store remembers the place. */
+  private isSettled = false;
   /** Whether the objects have an owner. */
   private isOwned = false;
   /** Begins the order in which next() takes days that other processes may take, too. */
@@ -126,7 +131,27 @@ export class Archiver {
   }
 
   /**
-   * Archives a day, if it still is in the store.
+   * Has the store remember the place, once it has been seen to hold the newest object: days that later processes look for
+   * in a mistyped place are lost to them.
+   * @throws ArchiveUnavailableError if it lacks that object, or cannot be read
+   */
+  async settle(): Promise<void> {
+    if (this.isSettled) return;
+    const { archive, database, exclusive, place } = this.parts;
+    const known = knownPlace(await readMeta(database));
+    if (JSON.stringify(known) !== JSON.stringify(place)) {
+      await archive.tryNewest(database).catch((error: unknown) => {
+        if (!(error instanceof ArchiveUnavailableError)) throw error;
+        const fault = faultOf(error, place, known);
+        if (fault !== null) throw fault;
+      });
+      await exclusive(() => database.transaction((tx) => writePlace(tx, place)));
+    }
+    this.isSettled = true;
+  }
+
+  /**
+   * Archives a day, if it still is in the store. The place must be settled.
    * @returns the bytes of its objects
    * @throws ArchiveUnavailableError if an object cannot be written or read back
    * @throws RefusalError if its snapshots change meanwhile
@@ -185,6 +210,7 @@ export class Archiver {
     submit: SubmitDay,
     { beginsRun = false, inAnyOrder = false } = {},
   ): Promise<ArchivedNext | null> {
+    await this.settle();
     if (beginsRun) this.failed.clear();
     if (this.queue.length === 0) {
       const due = await this.due();
@@ -224,6 +250,7 @@ export class Archiver {
     const { objects } = archive;
     const logId = this.parts.logId();
     if (objects === null || logId === null) return 0;
+    await this.settle();
     await claim(objects, logId, takesOver);
     const nowS = this.nowS();
     const write = (body: (tx: Statements) => Promise<unknown>): Promise<unknown> =>
@@ -261,6 +288,7 @@ export class Archiver {
     const { archive, database } = this.parts;
     const { objects } = archive;
     if (objects === null) return { removed: 0, next: null };
+    await this.settle();
     const logId = this.parts.logId();
     if (logId === null || (await ownerOf(objects)) !== logId) throw new NotOwnerError(objects.name);
     const listed = await objects.list(SEGMENTS_PREFIX, after);
@@ -324,6 +352,27 @@ export class Archiver {
 }
 
 const nameOf = ({ tokenId, tier, dayS }: DueDay): string => `${tokenId} ${tier} ${dayS}`;
+
+/** The error to report when another place than the store remembers cannot show the newest object; null: none. */
+function faultOf(
+  error: ArchiveUnavailableError,
+  place: ArchivePlace,
+  known: ArchivePlace | null,
+): ArchiveUnavailableError | null {
+  const [here, there] = [place, known].map((one) => one && placeName(one));
+  // Only how it is reached has changed: what it has lost is no reason to wait.
+  if (here === there) return error instanceof ObjectFaultError ? null : error;
+  const wayOut =
+    there === null
+      ? 'copy the objects there, or give the url where they are'
+      : `copy the objects of ${there} there, or give that place`;
+  return new ArchiveUnavailableError(
+    `nothing is archived in ${here}, which does not show the store's newest object: ${wayOut} (${messageOf(error)})`,
+  );
+}
+
+const placeName = ({ url, endpoint }: ArchivePlace): string =>
+  endpoint === null ? url : `${url} at ${endpoint}`;
 
 /** Whether the archive, the log or the disk fails, and not one day. */
 export const isOfEveryDay = (error: unknown): boolean =>

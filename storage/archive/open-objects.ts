@@ -19,7 +19,7 @@ export interface ArchivePlace {
 
 const META_KEY = 'archive';
 
-/** The place that the last process with an archive used: whoever opens the store reads there. null: there was none. */
+/** The place where the last process archived: whoever opens the store reads there. null: there was none. */
 export function knownPlace(meta: Meta): ArchivePlace | null {
   return JSON.parse(meta.get(META_KEY) ?? 'null') as ArchivePlace | null;
 }

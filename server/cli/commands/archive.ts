@@ -23,11 +23,9 @@ import { archiveInEffect } from '../serve-options.js';
 /** A running server uses its own settings of the archive; these are for a store that no server has open. */
 const FLAGS = { ...STORE_FLAGS, ...ARCHIVE_FLAGS, json: JSON_OUTPUT };
 
-/** @param isRemembered whether later starts of the store read there, too */
-function storeBy(flags: Partial<FlagValues<typeof FLAGS>>, isRemembered = false): UseStore {
+function storeBy(flags: Partial<FlagValues<typeof FLAGS>>): UseStore {
   const archive = archiveInEffect(flags);
-  return (body) =>
-    onStore(flags, body, { archive: archive && { ...archive, isRemembered, cacheBytes: 0 } });
+  return (body) => onStore(flags, body, { archive: archive && { ...archive, cacheBytes: 0 } });
 }
 
 const TOKEN = {
@@ -168,10 +166,7 @@ export const run = defineCommand({
   run: async (flags) => {
     const done = { days: 0, bytes: 0, failed_days: 0 };
     const reasons: string[] = [];
-    await storeBy(
-      flags,
-      true,
-    )(async (store) => {
+    await storeBy(flags)(async (store) => {
       for (let next = await store.archiveNext(true); next !== null;) {
         const { bytes, failure, left } = next;
         if (failure === null) {
