@@ -15,7 +15,7 @@ import {
 } from './data-directory.js';
 import { freeBytesOf, readFully, syncFile, writeFully, writeWhole } from './disk.js';
 import { absent, DiskFullError, InputError, isDiskFull } from './errors.js';
-import type { UseStore } from './operations.js';
+import type { ArchiveStatus, UseStore } from './operations.js';
 
 /** The beginning of a DuckDB file: its head, and the heads of its last two checkpoints. */
 const HEAD_BYTES = 3 * 4096;
@@ -40,6 +40,8 @@ interface Copied {
   bytes: number;
   /** Of the last entry of the log that it includes; 0 if there is none. */
   position: number;
+  /** The objects of the archive that its days are in: they stay where they are. */
+  archived: Pick<ArchiveStatus, 'place' | 'objects' | 'bytes'>;
 }
 
 interface BackupRequest {
@@ -120,10 +122,11 @@ async function copyInto(target: FileHandle, request: BackupRequest): Promise<Cop
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const copied = await useStore(async (store) => {
         const position = await store.holdFile();
+        const archived = await store.archiveStatus();
         await checkRoom(out, (await source.stat()).size);
         const small = await copySmallFiles(directory, out);
         const large = await copyDatabase(source, target, onProgress);
-        return large === null ? null : { bytes: small + large, position };
+        return large === null ? null : { bytes: small + large, position, archived };
       });
       if (copied !== null) return copied;
     }

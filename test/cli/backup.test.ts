@@ -45,7 +45,7 @@ describe('fathom backup', () => {
     const names = ['fathom.duckdb', 'pepper'];
     expect(readdirSync(out).sort()).toEqual(names);
     const bytes = names.reduce((sum, name) => sum + statSync(path.join(out, name)).size, 0);
-    expect(JSON.parse(ended.stdout)).toMatchObject({ out, bytes });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ out, bytes, not_copied: null });
     expect(readdirSync(path.join(root, 'new'))).toEqual(['copy']);
     expect(mode(out)).toBe('700');
     for (const name of readdirSync(out)) expect(mode(path.join(out, name))).toBe('600');
@@ -121,6 +121,7 @@ describe('A backup of a store that changes in the meantime', () => {
         attempts++;
         try {
           return await body({
+            archiveStatus: () => store.archiveStatus(),
             holdFile: async () => {
               await store.holdFile(released.signal);
               // Data after the moment of the backup.

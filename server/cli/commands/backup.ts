@@ -3,7 +3,7 @@ import path from 'node:path';
 import { backupStore } from '../../../storage/backup.js';
 import { defineCommand } from '../command.js';
 import { type Flags, type FlagValues, JSON_OUTPUT, STORE_FLAGS } from '../flags.js';
-import { sizeText, printJson, ProgressLine, printNote } from '../output.js';
+import { counted, sizeText, printJson, ProgressLine, printNote } from '../output.js';
 import { storeOf } from '../runtime.js';
 
 const FLAGS = {
@@ -20,7 +20,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Copies a store, keys included, as of one moment. A server that has it open keeps serving and committing. Once the copy is complete on disk, it is a data directory for serve.',
+    'Copies a store, keys included, as of one moment, but not the objects of its archive. A server that has it open keeps serving and committing. Once the copy is complete on disk, it is a data directory for serve.',
   flags: FLAGS,
   examples: [
     'fathom backup --data data --out backups/monday',
@@ -32,7 +32,7 @@ export const command = defineCommand({
 async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   const startedMs = performance.now();
   const progress = new ProgressLine();
-  const { bytes, position } = await backupStore({
+  const { bytes, position, archived } = await backupStore({
     ...(await storeOf(flags)),
     out: flags.out,
     onProgress: (share) => progress.bar(share, 'copied'),
@@ -41,5 +41,12 @@ async function backup(flags: FlagValues<typeof FLAGS>): Promise<void> {
   printNote(
     `copied ${sizeText(bytes)} to ${flags.out} in ${seconds} s, as of position ${position} of the log`,
   );
-  if (flags.json) printJson({ out: flags.out, bytes, seconds, position });
+  const { place, objects, bytes: objectBytes } = archived;
+  if (objects > 0) {
+    printNote(
+      `not in it: ${counted(objects, 'object')} of archived days, ${sizeText(objectBytes)}, which the copy reads in ${place ?? 'an archive that this process does not know'}`,
+    );
+  }
+  const notCopied = objects === 0 ? null : { archive: place, objects, object_bytes: objectBytes };
+  if (flags.json) printJson({ out: flags.out, bytes, seconds, position, not_copied: notCopied });
 }
