@@ -65,6 +65,27 @@ export class LossError extends RefusalError {
   }
 }
 
+/** The most things that could not be done whose reasons an error names. */
+const MAX_NAMED_FAILURES = 20;
+
+/** Why some of many things could not be done, while the others were: the first reasons, and how many there are. */
+export class Failures {
+  private readonly reasons: string[] = [];
+  count = 0;
+
+  add(reason: string): void {
+    if (++this.count <= MAX_NAMED_FAILURES) this.reasons.push(reason);
+  }
+
+  /** Names the first reasons. @param what says how many there were: `2 days could not be archived` */
+  error(what: string): InputError {
+    const more = this.count - this.reasons.length;
+    const rest = more > 0 ? [`and ${more.toLocaleString('en-US')} more`] : [];
+    const lines = [...this.reasons, ...rest, what];
+    return new InputError(lines.join('\n'), lines);
+  }
+}
+
 /** How many faults were found in the part of the file that was read. */
 export interface FaultCount {
   found: number;

@@ -53,6 +53,15 @@ interface Exported {
   other: { leg: ExportToken; plans: TokenPlans } | null;
 }
 
+/** Snapshots of a file are in an object that is gone or damaged. */
+class LostObjectError extends Error {
+  constructor(message: string) {
+    super(
+      `${message}: put the object back from a copy of the archive; docs/recovering.md#an-archive-that-fails says what to do without one`,
+    );
+  }
+}
+
 /** A file to write. */
 interface Task extends Exported {
   file: string;
@@ -109,7 +118,8 @@ export class Seen {
 /**
  * Brings an export up to date with a store.
  * @param seen by an earlier run; it learns from this one
- * @throws InputError if the folder is of another store, or the store does not know a token; DiskFullError; DamageError
+ * @throws InputError if the folder is of another store, or the store does not know a token; DiskFullError; DamageError;
+ * UnwrittenFilesError once all other files are up to date
  */
 export async function exportStore(
   request: ExportRequest,
@@ -131,6 +141,7 @@ export async function exportStore(
     holders = await exportHolders(job, writers[0], seen);
     await run.all(writers);
     await job.removeDropped();
+    job.checkWritten();
     seen.at = at;
     seen.nowS = request.nowS;
     for (const [key, token] of run.learned) seen.tokens.set(key, token);
@@ -171,10 +182,13 @@ class DepthRun {
   async all(writers: readonly ParquetWriter[]): Promise<void> {
     if (this.depth.includes('scores')) this.assets = await assetsOf(allTokens(this.store));
     const tasks = this.tasks();
-    // Each writer takes the next task once it has written one; the first failure ends the tasks.
+    // Each writer takes the next task once it has written one; the first failure ends the tasks, but for lost objects.
     const written = writers.map(async (writer) => {
       for await (const task of { [Symbol.asyncIterator]: () => tasks }) {
-        await this.write(task, writer);
+        await this.write(task, writer).catch((error: unknown) => {
+          if (!(error instanceof LostObjectError)) throw error;
+          this.job.failures.add(`${task.file}: ${error.message}`);
+        });
       }
     });
     const failed = (await Promise.allSettled(written)).find(({ status }) => status === 'rejected');
@@ -359,7 +373,10 @@ class DepthRun {
     to: string,
   ): Promise<number> {
     const { group, min_pct: minPct, max_pct: maxPct } = this.request.view;
-    const read = (ids: readonly number[]) => this.store.exportBlocks(ids);
+    const read = (ids: readonly number[]) =>
+      this.store.exportBlocks(ids).catch((error: unknown) => {
+        throw error instanceof InputError ? new LostObjectError(error.message) : error;
+      });
     const blocks = await StagedBlocks.read(segmentsOf(plan), BLOCKS_AT_ONCE, read, `${to}.blocks`);
     try {
       const markets = shownMarkets(plans.markets, group, binsOfBand(minPct, maxPct));

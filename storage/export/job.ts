@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Tier } from '../../compute/market.js';
 import type { TokenName } from '../contract.js';
 import { fileBytes } from '../disk.js';
+import { Failures, InputError } from '../errors.js';
 import type { StoreOperations } from '../operations.js';
 import type { ExportFolder } from './folder.js';
 import type { ExportDataset, ExportFile, ExportView } from './layout.js';
@@ -36,10 +37,24 @@ export interface ExportCounts {
   removed: number;
 }
 
+/** Some files could not be written, because objects of the archive are gone or damaged. All others are up to date. */
+export class UnwrittenFilesError extends InputError {
+  /** @param failed how many */
+  constructor(
+    { message, faults }: InputError,
+    readonly failed: number,
+    readonly counts: ExportCounts,
+  ) {
+    super(message, faults);
+  }
+}
+
 export class ExportJob {
   readonly counts: ExportCounts = { written: 0, rows: 0, bytes: 0, unchanged: 0, removed: 0 };
   /** Files to remove: a folder that loses one may be about to get another. */
   readonly dropped = new Set<string>();
+  /** Files whose archived snapshots cannot be read. */
+  readonly failures = new Failures();
 
   constructor(
     readonly request: ExportRequest,
@@ -91,6 +106,14 @@ export class ExportJob {
       window.toS = Math.max(window.toS, known.to);
     }
     return window;
+  }
+
+  /** @throws UnwrittenFilesError if a file could not be written */
+  checkWritten(): void {
+    const { count } = this.failures;
+    if (count === 0) return;
+    const what = `${count} ${count === 1 ? 'file was' : 'files were'} not written; all others are up to date`;
+    throw new UnwrittenFilesError(this.failures.error(what), count, this.counts);
   }
 
   /** Removes what is gone; all writers must have ended. */

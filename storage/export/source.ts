@@ -10,6 +10,7 @@ import type { DepthReader } from '../depth/depth-reader.js';
 import type { Directories } from '../depth/directories.js';
 import type { Database } from '../duckdb/database.js';
 import { InputError } from '../errors.js';
+import { ObjectFaultError } from '../archive/objects.js';
 import { readBlocks } from '../holders/holder-blocks.js';
 import { readNamesFrom } from '../holders/owner-names.js';
 import { identityOf } from '../keys/pepper.js';
@@ -224,7 +225,8 @@ export class StoreExports implements ExportSource {
       return await this.parts.depth.readSegments(segmentIds.slice(0, BLOCKS_AT_ONCE));
     } catch (error) {
       if (error instanceof SegmentGoneError) return null;
-      throw error;
+      // A command that asks through a server must tell what one day needs from an archive that does not answer.
+      throw error instanceof ObjectFaultError ? new InputError(error.message) : error;
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Archived days behind a really started server: the same replies as before, and one clear one where the archive fails. */
 import { createHash } from 'node:crypto';
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -540,6 +540,71 @@ describe('A lost object', () => {
     }
     expect(await store.archiveNext(false)).toBeNull();
     await store.close();
+  });
+
+  it('keeps no other day from archive restore and export, and is named with the way out', async () => {
+    const data = copyOfSource();
+    const objects = temporaryDirectory();
+    const place = pathToFileURL(objects).href;
+    const onData = async (...words: string[]) => {
+      const { status, stdout, stderr } = await fathom([...words, '--data', data, '--json']);
+      return { status, stderr, document: JSON.parse(stdout) as Record<string, unknown> };
+    };
+    await onData('archive', 'run', '--archive-url', place, '--archive-after', '1h');
+    const copied = await onData('backup', '--out', path.join(temporaryDirectory(), 'copy'));
+    const archived = (await onData('archive', 'status')).document;
+    expect(copied.document.not_copied).toEqual({
+      archive: archived.archive,
+      objects: OBJECTS,
+      object_bytes: archived.object_bytes,
+    });
+    expect(copied.stderr).toMatch(
+      new RegExp(
+        `^not in it: ${OBJECTS} objects of archived days, [\\d.]+ \\w+, which .*${objects}$`,
+        'm',
+      ),
+    );
+    const folder = path.join(objects, 'segments', 'mainchain', MINT, 'raw');
+    const [lost] = readdirSync(folder).filter((name) => name.startsWith('2026-11-08'));
+    renameSync(path.join(folder, lost), path.join(objects, lost));
+
+    // Beside a server, too, the first file of the lost day keeps no later one from the folder.
+    const out = path.join(temporaryDirectory(), 'out');
+    const file = `cells/chain=mainchain/date=2026-11-08/${MINT}-raw.parquet`;
+    const exporting = (...words: string[]) =>
+      onData('export', '--out', out, '--dataset', 'cells', '--as-of', String(NOW), ...words);
+    const server = await serveOn(data, ['--archive-cache-gib', '0']);
+    const first = await exporting();
+    await server.stop();
+    expect(first).toMatchObject({ status: 1, document: { failed: 1 } });
+    expect(first.stderr).toMatch(
+      new RegExp(
+        `^${file}: .*${lost}.*put the object back.*docs/recovering.md#.*\\n1 file was not written`,
+        'm',
+      ),
+    );
+    const written = Number(first.document.written);
+    expect(await exporting()).toMatchObject({
+      status: 1,
+      document: { written: 0, unchanged: written, failed: 1 },
+    });
+
+    const restoring = () => onData('archive', 'restore', '--from', '2026-11-01', '--to', 'now');
+    const restored = await restoring();
+    expect(restored).toMatchObject({
+      status: 1,
+      document: { days: OBJECTS - 1, failed_days: 1 },
+    });
+    expect(restored.stderr).toMatch(/raw {2}2026-11-08 {2}not restored/);
+    expect(restored.stderr).toMatch(/fathom delete .*--tier raw --from 2026-11-08T/);
+    expect(restored.stderr).toMatch(/\n1 day could not be restored\n$/);
+    renameSync(path.join(objects, lost), path.join(folder, lost));
+    expect(await exporting()).toMatchObject({ status: 0, document: { written: 1 } });
+    expect(await restoring()).toMatchObject({ status: 0, document: { days: 1, failed_days: 0 } });
+    expect((await onData('archive', 'status')).document).toMatchObject({
+      objects: 0,
+      unused_objects: OBJECTS,
+    });
   });
 
   it('is one of twenty that fathom check --archive names', async () => {

@@ -2,7 +2,7 @@
 import { type Tier, TIERS } from '../../../compute/market.js';
 import { DAY_S, isoOf } from '../../../compute/time.js';
 import type { ArchiveWindow } from '../../../storage/archive/archived-day.js';
-import { InputError } from '../../../storage/errors.js';
+import { DiskFullError, Failures, InputError } from '../../../storage/errors.js';
 import type { ArchivedNext, ArchiveStatus, UseStore } from '../../../storage/operations.js';
 import { ARCHIVE_FLAGS } from '../archive-settings.js';
 import { defineCommand } from '../command.js';
@@ -152,8 +152,16 @@ function printDay(
   printNote(`${chain}:${address}  ${tier}  ${date}  ${what}  ${count(left)} left`);
 }
 
-/** The most days that could not be archived whose reasons `run` names. */
-const MAX_NAMED_FAILURES = 20;
+/** @throws PartlyDone if some days could not be `done`: archived or restored */
+function endWithDays(
+  failures: Failures,
+  done: string,
+  document: Readonly<Record<string, unknown>>,
+): void {
+  if (failures.count === 0) return;
+  const what = `${counted(failures.count, 'day')} could not be ${done}`;
+  throw new PartlyDone(failures.error(what), document);
+}
 
 export const run = defineCommand({
   about:
@@ -165,7 +173,7 @@ export const run = defineCommand({
   ],
   run: async (flags) => {
     const done = { days: 0, bytes: 0, failed_days: 0 };
-    const reasons: string[] = [];
+    const failures = new Failures();
     await storeBy(flags)(async (store) => {
       for (let next = await store.archiveNext(true); next !== null;) {
         const { bytes, failure, left } = next;
@@ -174,19 +182,15 @@ export const run = defineCommand({
           done.bytes += bytes;
           printDay(next, sizeText(bytes), left);
         } else {
-          if (++done.failed_days <= MAX_NAMED_FAILURES) reasons.push(failure);
+          failures.add(failure);
           printDay(next, 'not archived', left);
         }
         next = await store.archiveNext(false);
       }
     });
     printNote(`archived ${counted(done.days, 'day')}, ${sizeText(done.bytes)}`);
-    if (done.failed_days > 0) {
-      const more = done.failed_days - reasons.length;
-      if (more > 0) reasons.push(`and ${count(more)} more`);
-      reasons.push(`${counted(done.failed_days, 'day')} could not be archived`);
-      throw new PartlyDone(new InputError(reasons.join('\n'), reasons), done);
-    }
+    done.failed_days = failures.count;
+    endWithDays(failures, 'archived', done);
     if (flags.json) printJson(done);
   },
 });
@@ -198,7 +202,7 @@ const WINDOW = {
 
 export const restore = defineCommand({
   about:
-    'Brings archived days back into the store: all those with a snapshot in the window. A server archives them again once they are due; a longer --archive-after keeps them.',
+    'Brings archived days back into the store: all those with a snapshot in the window. A server archives them again once they are due; a longer --archive-after keeps them. If some days cannot be restored, for example because their object is lost, it goes on with the others, names the reasons at the end, and exits with 1.',
   flags: {
     ...FLAGS,
     ...WINDOW,
@@ -213,22 +217,30 @@ export const restore = defineCommand({
     if (toS <= fromS) throw new InputError('--to: expected a time after --from');
     const use = storeBy(flags);
     const token = named === undefined ? null : await storedToken(use, named);
-    const [days, segments] = await use(async (store) => {
+    const done = { days: 0, segments: 0, failed_days: 0 };
+    const failures = new Failures();
+    await use(async (store) => {
       const windows = await store.archivedWindows(token, Math.ceil(fromS), Math.ceil(toS));
-      let restored = 0;
       for (const [i, window] of windows.entries()) {
-        const own = await store.restoreArchived(window);
-        restored += own;
-        printDay(
-          { ...window, dayS: window.fromS },
-          counted(own, 'segment'),
-          windows.length - i - 1,
-        );
+        const day = { ...window, dayS: window.fromS };
+        const left = windows.length - i - 1;
+        try {
+          const segments = await store.restoreArchived(window);
+          done.days++;
+          done.segments += segments;
+          printDay(day, counted(segments, 'segment'), left);
+        } catch (error) {
+          // Others end every day.
+          if (!(error instanceof InputError) || error instanceof DiskFullError) throw error;
+          failures.add(error.message);
+          printDay(day, 'not restored', left);
+        }
       }
-      return [windows.length, restored];
     });
-    printNote(`restored ${counted(days, 'day')}, ${counted(segments, 'segment')}`);
-    if (json) printJson({ days, segments });
+    printNote(`restored ${counted(done.days, 'day')}, ${counted(done.segments, 'segment')}`);
+    done.failed_days = failures.count;
+    endWithDays(failures, 'restored', done);
+    if (json) printJson(done);
   },
 });
 

@@ -5,7 +5,11 @@ import { TIERS } from '../../../compute/market.js';
 import { REPLAY_GROUPS } from '../../../compute/replay/query.js';
 import type { TokenName } from '../../../storage/contract.js';
 import { UsageError } from '../../../storage/errors.js';
-import type { ExportCounts, ExportRequest } from '../../../storage/export/job.js';
+import {
+  type ExportCounts,
+  type ExportRequest,
+  UnwrittenFilesError,
+} from '../../../storage/export/job.js';
 import { DEFAULT_DATASETS, EXPORT_DATASETS } from '../../../storage/export/layout.js';
 import { MAX_PCT, MIN_PCT, STEP_NAMES, STEPS } from '../../replay/parameters.js';
 import { defineCommand } from '../command.js';
@@ -19,7 +23,15 @@ import {
   STORE_FLAGS,
 } from '../flags.js';
 import { storedToken, token, TOKEN_FORMS } from '../named-token.js';
-import { counted, failureText, sizeText, printJson, ProgressLine, printNote } from '../output.js';
+import {
+  counted,
+  failureText,
+  PartlyDone,
+  sizeText,
+  printJson,
+  ProgressLine,
+  printNote,
+} from '../output.js';
 import { storeOf } from '../runtime.js';
 import { closingAtSignal } from '../signals.js';
 
@@ -95,7 +107,7 @@ const FLAGS = {
 
 export const command = defineCommand({
   about:
-    'Writes depth, scores, holders, orders and hours as Parquet files that DuckDB, ClickHouse, Spark, Polars and pandas read as one table: a file for each day and token. A second run writes only days that are new or have changed, and removes those that are gone. Readers never see half a file. A server that has the store open keeps serving.',
+    'Writes depth, scores, holders, orders and hours as Parquet files that DuckDB, ClickHouse, Spark, Polars and pandas read as one table: a file for each day and token. A second run writes only days that are new or have changed, and removes those that are gone. Readers never see half a file. If an object of the archive is lost, it writes the other files, names those that it could not, and exits with 1. A server that has the store open keeps serving.',
   flags: FLAGS,
   examples: [
     'fathom export --out export',
@@ -146,18 +158,29 @@ async function run(flags: FlagValues<typeof FLAGS>): Promise<void> {
       progress.show(`${counted(written, 'file')}, ${counted(rows, 'row')}; ${file}`),
   });
   let startedMs = performance.now();
-  const report = (counts: ExportCounts): void => {
+  /** @returns the run as JSON */
+  const note = (counts: ExportCounts): Record<string, unknown> => {
     progress.end();
     const seconds = Math.round(performance.now() - startedMs) / 1000;
     printNote(`${out}: ${resultText(counts)}${flags.follow ? '' : ` in ${seconds} s`}`);
-    if (flags.json) printJson({ out, ...counts, seconds });
     startedMs = performance.now();
+    return { out, ...counts, seconds };
+  };
+  const report = (counts: ExportCounts): void => {
+    const document = note(counts);
+    if (flags.json) printJson(document);
   };
   await closingAtSignal(async (stop) => {
     if (!flags.follow) return report(await exportDepth(useStore, out, request()));
     const fail = (error: unknown): void => printNote(`${failureText(error)}; trying again`);
     return followStore(useStore, out, request, report, fail, stop);
-  }).finally(() => progress.end());
+  })
+    .catch((error: unknown) => {
+      if (!(error instanceof UnwrittenFilesError)) throw error;
+      const { counts, failed } = error;
+      throw new PartlyDone(error, { ...note(counts), failed });
+    })
+    .finally(() => progress.end());
 }
 
 function resultText({ written, rows, bytes, unchanged, removed }: ExportCounts): string {
