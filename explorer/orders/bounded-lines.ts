@@ -38,8 +38,8 @@ export function boundedLines(lines: readonly BoundedLine[]): Pick<
   const bounded = lines.filter(({ hasBounds }) => hasBounds);
   const firstLine = 1 + 2 * bounded.length;
   const hasAll = bounded.length <= MAX_BANDS;
-  // A band that is not always there does not stretch the axis.
-  const bound = { stroke: 'transparent', width: 0, points: { show: false }, auto: hasAll };
+  // Bounds may be a hundred times as far apart as the lines are high: the axis is that of the lines.
+  const bound = { stroke: 'transparent', width: 0, points: { show: false }, auto: false };
   /** The series of the line at the cursor. */
   let focused: number | null = null;
   const isShown = (line: BoundedLine): boolean =>
