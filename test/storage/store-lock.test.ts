@@ -150,7 +150,10 @@ describe('Another process finds a store held', () => {
       directory: directory.path,
       out: copy.path,
       useStore: (body) =>
-        body({ holdFile: () => opened.holdFile(gone.signal) } as unknown as StoreOperations),
+        body({
+          archiveStatus: () => opened.archiveStatus(),
+          holdFile: () => opened.holdFile(gone.signal),
+        } as unknown as StoreOperations),
       onProgress: () => void during.push(probe.look(at(LOCK_FILE))),
     });
     gone.abort();
