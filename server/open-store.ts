@@ -89,7 +89,7 @@ function warnOfUnknownPlans(store: Store, plans: Plans, logger: Logger): void {
 
 /** How a server opens its store: it logs what happens to it. */
 function openingOptions(
-  { memory, archive }: ServeOptions,
+  { memory, archive, archiveCacheBytes }: ServeOptions,
   clock: Clock,
   pool: ComputePool,
   logger: Logger,
@@ -110,6 +110,7 @@ function openingOptions(
       process.exit(1);
     },
     archive: archive && { ...archive, nowS: () => clock.nowS() },
+    archiveCacheBytes,
     memory: { ...memory, owners: memory.holders / 2 },
     // Most statements are short: with a second thread, DuckDB spins while that one works.
     threads: 1,

@@ -61,13 +61,13 @@ export interface StoreOptions extends CommitOptions, FaultListeners {
   plans?: KeyPlans;
   /** Without it, the store archives nothing, and reads what it has archived where the last process did. */
   archive?: ArchiveOptions | null | undefined;
+  /** Bytes of the files that keep blocks of objects beside the store, wherever those are; default: none. */
+  archiveCacheBytes?: number;
 }
 
 /** How a process archives. */
 export interface ArchiveOptions extends ArchiveTimes {
   place: ArchivePlace;
-  /** Bytes of the files that keep blocks of objects beside the store; 0: none. */
-  cacheBytes: number;
   /** The clock by which days are due, in epoch seconds; by default the system's. */
   nowS?: () => number;
   /** How long after a failure further reads of objects fail at once. */
@@ -226,22 +226,21 @@ async function openArchive(
   directory: string,
   database: Database,
   meta: Meta,
-  { archive, onBackgroundError }: StoreOptions,
+  { archive, archiveCacheBytes = 0, onBackgroundError }: StoreOptions,
 ): Promise<Archive> {
   const place = archive?.place ?? knownPlace(meta);
   if (place === null) return new Archive();
   const objects = await openObjects(place);
-  if (!archive) return new Archive(objects);
-  if (archive.cacheBytes === 0) return new Archive(objects, null, archive.failsForMs);
+  if (archiveCacheBytes === 0) return new Archive(objects, null, archive?.failsForMs);
   const files = await FileCache.open(BLOCK_FILES, {
     directory,
-    maxBytes: archive.cacheBytes,
+    maxBytes: archiveCacheBytes,
     stored: (ids) => storedSegments(database, ids),
     onTrouble: (error) => {
       if (error !== null) onBackgroundError?.(error, 'keeping blocks of the archive');
     },
   });
-  return new Archive(objects, files, archive.failsForMs);
+  return new Archive(objects, files, archive?.failsForMs);
 }
 
 export async function removeFiles(directory: string): Promise<void> {

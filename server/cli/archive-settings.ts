@@ -68,7 +68,6 @@ interface ArchiveValues {
   'archive-credentials': string | null;
   'archive-after': number;
   'archive-grace': number;
-  'archive-cache-gib': number;
 }
 
 /** The options of the archive; null: none. */
@@ -84,7 +83,6 @@ export function archiveOf(values: ArchiveValues): ArchiveOptions | null {
     },
     afterS: values['archive-after'],
     graceS: values['archive-grace'],
-    cacheBytes: values['archive-cache-gib'],
   };
 }
 

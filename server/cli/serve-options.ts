@@ -170,6 +170,8 @@ export function serveOptions(
     retention: values.retention,
     /** Where closed days go; null: nowhere. */
     archive: archiveOf(values),
+    /** Bytes of the disk for blocks of archived days, also of an archive that only the store remembers. */
+    archiveCacheBytes: values['archive-cache-gib'],
     /** The cluster that the server is a node of, and which of its settings the configuration gives; null: none. */
     cluster: cluster && {
       ...cluster,

@@ -329,7 +329,7 @@ describe('Changes of archived days', () => {
   it('are archived again, and objects that nothing names go', async () => {
     const data = new DataDirectory();
     const objects = temporaryDirectory();
-    const archive = { ...archiveIn(objects, () => clockS), cacheBytes: 0 };
+    const archive = archiveIn(objects, () => clockS);
     const store = await openStore(data.path, { archive });
     await commitRows(store, history());
     const archiveAll = async (): Promise<void> => {
@@ -532,7 +532,7 @@ describe('A lost object', () => {
       expect(stderr).toMatch(/1 day could not be archived\n$/);
     }
     // What one process could not archive, its next run tries again.
-    const archive = { ...archiveIn(objects, () => NOW), cacheBytes: 0 };
+    const archive = archiveIn(objects, () => NOW);
     const store = await openStore(data, { archive });
     for (const beginsRun of [false, false, true, false]) {
       const next = await store.archiveNext(beginsRun);

@@ -55,7 +55,7 @@ function hide(objects: string, address: string, date: string): () => void {
 const FIRST_DAY = new Date(T0 * 1000).toISOString().slice(0, 10);
 const FIRST_WINDOW = { fromS: T0, toS: T0 + DAY_S } as const;
 
-const archiveOf = (objects: string) => ({ ...archiveIn(objects, () => NOW), cacheBytes: 0 });
+const archiveOf = (objects: string) => archiveIn(objects, () => NOW);
 
 async function archiveAll(store: Store): Promise<void> {
   while ((await store.archiveNext(false)) !== null);

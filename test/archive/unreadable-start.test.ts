@@ -129,3 +129,21 @@ it('A mistyped place ends `archive run`, and is a warning of a server that goes 
   expect((await server.get(`/replay/${MINT}?from=${T0}&to=${NOW}`, key)).status).toBe(200);
   await server.stop();
 });
+
+it.each([
+  [[], 2],
+  [['--archive-cache-gib', '0'], 0],
+])('A server reads a remembered archive with %j, and keeps %i files', async (more, files) => {
+  const { data } = await archivedStore();
+  const key = await newKey(data);
+  const words = ['--as-of', String(NOW), '--blocks-memory-mib', '0', ...more];
+  const server = await serveHere(data, words);
+  const kept = async () => {
+    const text = await (await fetch(`${server.url}/metrics`)).text();
+    return Number(/^fathom_archive_disk_files (.*)$/m.exec(text)?.[1]);
+  };
+  const history = `/replay/${MINT}?from=${T0}&to=${NOW}&venues=orca`;
+  expect((await server.get(history, key)).status).toBe(200);
+  await becomes(kept, files);
+  await server.stop();
+});

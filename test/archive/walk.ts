@@ -67,9 +67,9 @@ class Walk {
 
   async open(): Promise<void> {
     const { cacheBytes, bucket } = this;
-    const archive = { ...archiveIn(this.objects, () => this.nowS), cacheBytes };
+    const archive = archiveIn(this.objects, () => this.nowS);
     if (bucket !== null) archive.place = bucket;
-    this.store = await openStore(this.data, { archive });
+    this.store = await openStore(this.data, { archive, archiveCacheBytes: cacheBytes });
   }
 
   async end(): Promise<void> {

@@ -105,7 +105,7 @@ export function archiveIn(folder: string, nowS: () => number): ArchiveOptions {
     region: null,
     credentialsFile: null,
   };
-  return { place, afterS: 3600, graceS: 0, cacheBytes: 2 ** 30, failsForMs: 0, nowS };
+  return { place, afterS: 3600, graceS: 0, failsForMs: 0, nowS };
 }
 
 /** `[bin, support_usd, resistance_usd]`. */

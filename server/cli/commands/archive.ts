@@ -25,7 +25,7 @@ const FLAGS = { ...STORE_FLAGS, ...ARCHIVE_FLAGS, json: JSON_OUTPUT };
 
 function storeBy(flags: Partial<FlagValues<typeof FLAGS>>): UseStore {
   const archive = archiveInEffect(flags);
-  return (body) => onStore(flags, body, { archive: archive && { ...archive, cacheBytes: 0 } });
+  return (body) => onStore(flags, body, { archive });
 }
 
 const TOKEN = {
