@@ -92,7 +92,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 export async function freezeClock(page: Page): Promise<void> {
   for (let aheadMs = 1000; ; aheadMs *= 2) {
     try {
-      return await page.clock.pauseAt(Date.now() + aheadMs);
+      return await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + aheadMs);
     } catch (error) {
       if (!/to the past/.test(String(error))) throw error;
     }
