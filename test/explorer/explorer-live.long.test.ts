@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('the explorer', () => {
     await page.locator('.heatmap[data-state=ready]').waitFor();
     await page.locator('.live[data-connection=heard]').waitFor();
     // The page's time is frozen, so it does not poll.
-    await freezeClock(page);
+    await freezeClock(page, NOW_S * 1000);
     const priceText = () => page.locator('.token-head .price').textContent();
     const before = await priceText();
     const markets = [

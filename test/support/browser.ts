@@ -89,10 +89,10 @@ export async function seriousFindings(page: Page): Promise<string[]> {
 }
 
 /** Freezes the page's clock, which playwright moves only forward: a busy page is told a later time. */
-export async function freezeClock(page: Page): Promise<void> {
+export async function freezeClock(page: Page, fromMs = Date.now()): Promise<void> {
   for (let aheadMs = 1000; ; aheadMs *= 2) {
     try {
-      return await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + aheadMs);
+      return await page.clock.pauseAt(fromMs + aheadMs);
     } catch (error) {
       if (!/to the past/.test(String(error))) throw error;
     }
