@@ -33,13 +33,12 @@ export interface ReplayQuery extends ReplayFilter {
 
 /** Whether the request names types or venues; a band is not a filter. */
 export function hasFilter(query: ReplayFilter): boolean {
-  return (
-    query.types !== null ||
-    query.excludeTypes !== null ||
-    query.venues !== null ||
-    query.excludeVenues !== null
-  );
+  return query.types !== null || query.excludeTypes !== null || namesVenues(query);
 }
+
+/** Whether the request names venues. */
+export const namesVenues = ({ venues, excludeVenues }: ReplayFilter): boolean =>
+  venues !== null || excludeVenues !== null;
 
 /** One group of a page with group=venue or type. */
 export interface PageGroup {
@@ -101,7 +100,7 @@ function venueFilter({ venues, excludeVenues }: ReplayFilter): (venue: PageGroup
 
 /** Whether slots depend on the markets' venues. */
 function needsVenues(query: ReplayFilter & Pick<ReplayQuery, 'group'>): boolean {
-  return query.group === 'venue' || query.venues !== null || query.excludeVenues !== null;
+  return query.group === 'venue' || namesVenues(query);
 }
 
 /** @param venue undefined: the group is the type */

@@ -3,7 +3,12 @@
  */
 import Type from '../api/type.js';
 import type { Chain, Market } from '../../compute/market.js';
-import { factsOfMarkets, type ReplayFilter, venuesNotFound } from '../../compute/replay/query.js';
+import {
+  factsOfMarkets,
+  namesVenues,
+  type ReplayFilter,
+  venuesNotFound,
+} from '../../compute/replay/query.js';
 import type { DepthSource, TokenName, TokenRecord } from '../../storage/contract.js';
 
 export const resolvedToken = Type.Optional(
@@ -44,7 +49,7 @@ export function missingVenues(
   filter: ReplayFilter,
   markets: readonly Market[],
 ): { venues_not_found?: string[] } {
-  const { venues } = factsOfMarkets(filter.venues || filter.excludeVenues ? markets : []);
-  const missing = venuesNotFound(filter, venues, ({ key }) => key);
+  if (!namesVenues(filter)) return {};
+  const missing = venuesNotFound(filter, factsOfMarkets(markets).venues, ({ key }) => key);
   return missing.length === 0 ? {} : { venues_not_found: missing };
 }

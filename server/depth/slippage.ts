@@ -252,11 +252,14 @@ async function withoutSnapshot(
   return slippageDocument(withMissingVenues(request, markets), null);
 }
 
+/** Most requests miss no venue: their fields are not copied. */
 function withMissingVenues(
   { fields, filter }: SlippageRequest,
   markets: HeldToken['markets'],
 ): SlippageRequestFields {
-  return { ...fields, named: { ...fields.named, ...missingVenues(filter, markets) } };
+  const missing = missingVenues(filter, markets);
+  if (missing.venues_not_found === undefined) return fields;
+  return { ...fields, named: { ...fields.named, ...missing } };
 }
 
 /** The reply for a token with many markets, whose names may be too long for any reply. */
