@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { loadAll } from '../../server/cli/commands.js';
 import { unknownVariables } from '../../server/cli/variables.js';
-import { fathom, withStoreOf } from '../support/cli.js';
+import { fathom, fathomProcess, withStoreOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/folders.js';
 
 afterEach(() => {
@@ -40,16 +40,20 @@ warning: FATHOM_BACKUP_HOST: no command reads this variable
 });
 
 it('a data directory of the config file gets a warning where it is not used', async () => {
-  const file = path.join(temporaryDirectory(), 'config.json');
+  // Not here, where `npm start` makes a store.
+  const cwd = temporaryDirectory();
+  const file = path.join(cwd, 'config.json');
+  const queue = (words: string[], env: Record<string, string>) =>
+    fathomProcess(['queue', ...words], { cwd, env });
   const warning = async (data: unknown, words: string[] = [], env = {}): Promise<string> => {
     writeFileSync(file, JSON.stringify({ data, prot: 1 }));
-    const { status, stderr } = await fathom(['queue', ...words], { FATHOM_CONFIG: file, ...env });
+    const { status, stderr } = await queue(words, { FATHOM_CONFIG: file, ...env });
     expect(status).toBe(1);
     const [first, ...more] = stderr.trimEnd().split('\n');
     expect(more.at(-1) ?? first).toContain('holds no store; is --data right?');
     return more.length === 0 ? '' : first;
   };
-  const home = path.resolve('data');
+  const home = path.join(cwd, 'data');
   expect(await warning('a store')).toBe(
     `warning: this command uses ${home}, but serve uses a store (${file}: data): add --data 'a store' to use that`,
   );
@@ -57,5 +61,5 @@ it('a data directory of the config file gets a warning where it is not used', as
   expect(await warning(true)).toBe('');
   expect(await warning('store', ['--data', 'nowhere'])).toBe('');
   expect(await warning('store', [], { FATHOM_DATA: 'nowhere' })).toBe('');
-  expect(await fathom(['queue'], { FATHOM_CONFIG: 'nowhere' })).toMatchObject({ status: 1 });
+  expect(await queue([], { FATHOM_CONFIG: 'nowhere' })).toMatchObject({ status: 1 });
 });
